@@ -1,0 +1,158 @@
+"""The one settings module. Every choice an operator has is an environment variable, read by `env` and listed in README.
+
+Must not hold policy: what compaction does by default stands in the engine, once, with its reasons.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from csp.constants import NONE, SELF
+
+from hermes_site import env
+from hermes_site.secret_key import load_or_create_secret_key
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+# Everything the site writes beside the database of an operator's own: secret key, embedded database, uploads.
+VAR_DIR = Path(env.text("HERMES_SITE_VAR_DIR", str(BASE_DIR / "var"))).expanduser().resolve()
+
+DEBUG = env.boolean("HERMES_SITE_DEBUG", False)
+SECRET_KEY = env.text("HERMES_SITE_SECRET_KEY") or load_or_create_secret_key(VAR_DIR / "secret_key")
+ALLOWED_HOSTS = list(env.words("HERMES_SITE_ALLOWED_HOSTS", ("localhost", "127.0.0.1", "[::1]")))
+CSRF_TRUSTED_ORIGINS = list(env.words("HERMES_SITE_TRUSTED_ORIGINS"))
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.postgres",
+    "django.contrib.staticfiles",
+    "channels",
+    "csp",
+    "django_htmx",
+    "procrastinate.contrib.django",
+    "sessions_app",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    # Deny by default: a view open to strangers says so with @login_not_required.
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "hermes_site.urls"
+ASGI_APPLICATION = "hermes_site.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+DATABASE_ADDRESS = env.database_address("DATABASE_URL")
+DATABASE_POOL: dict[str, Any] = {
+    "min_size": 1,
+    "max_size": env.integer("HERMES_SITE_POOL_MAX_SIZE", 10, 1, 500),
+    # A request that waits longer than this for a connection is better told so than kept.
+    "timeout": 10,
+}
+DATABASES: dict[str, dict[str, Any]] = {
+    "default": {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": DATABASE_ADDRESS.name if DATABASE_ADDRESS else "hermes_sessions",
+        "USER": DATABASE_ADDRESS.user if DATABASE_ADDRESS else "",
+        "PASSWORD": DATABASE_ADDRESS.password if DATABASE_ADDRESS else "",
+        "HOST": DATABASE_ADDRESS.host if DATABASE_ADDRESS else "",
+        "PORT": DATABASE_ADDRESS.port if DATABASE_ADDRESS else "",
+        "OPTIONS": {"pool": DATABASE_POOL, **dict(DATABASE_ADDRESS.options if DATABASE_ADDRESS else ())},
+        # Services own their transactions (docs/decisions); a request is never one big transaction.
+        "ATOMIC_REQUESTS": False,
+        "CONN_MAX_AGE": 0,
+        # The pool tests a connection before it lends it, so a restarted database costs one retry and no error page.
+        "CONN_HEALTH_CHECKS": True,
+    }
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+CHANNEL_REDIS_URL = env.redis_url("CHANNEL_REDIS_URL")
+CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
+    "default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}
+    if CHANNEL_REDIS_URL is None
+    else {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [CHANNEL_REDIS_URL]}}
+}
+
+LOGIN_URL = "/login/"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "/login/"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "manifest-src": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "base-uri": [NONE],
+        "object-src": [NONE],
+    }
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+# Behind TLS the cookies travel over TLS only; a local site on plain HTTP would lose its login.
+BEHIND_TLS = env.boolean("HERMES_SITE_BEHIND_TLS", False)
+SESSION_COOKIE_SECURE = BEHIND_TLS
+CSRF_COOKIE_SECURE = BEHIND_TLS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
+SESSION_COOKIE_NAME = "hermes_sessions_login"
+CSRF_COOKIE_NAME = "hermes_sessions_csrf"
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+TIME_ZONE = env.text("HERMES_SITE_TIME_ZONE", "UTC")
+USE_I18N = True
+USE_TZ = True
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+# The files are served from where they lie: no collecting step between a checkout and a page.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
+
+LOG_LEVEL = env.word("HERMES_SITE_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": LOG_LEVEL},
+}
