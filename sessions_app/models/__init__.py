@@ -1,0 +1,43 @@
+"""What the site stores, one noun per file.
+
+Must not decide anything: these classes hold columns, constraints and indexes. Writes belong to `services` and
+`importing`, reads to `queries`. The one idea: a message row is written once; compaction only stamps when it left the
+live context (`rows`), so every view of a session is a query and nothing is copied.
+"""
+
+from sessions_app.models.events import EventKind, SessionEvent
+from sessions_app.models.imports import ImportJob, JobStatus
+from sessions_app.models.logins import LoginLink
+from sessions_app.models.passes import CompactionPass, PassFacts, PassKind, PassOrigin
+from sessions_app.models.projects import MemberRole, PolicyRevision, Project, ProjectMember
+from sessions_app.models.replays import ReplayRun, ReplayStep, RunStatus
+from sessions_app.models.rows import MessageRow, RowLifetime
+from sessions_app.models.sessions import Session, SessionStatus
+from sessions_app.models.summaries import SummaryKind, SummaryRevision
+from sessions_app.models.turns import Turn
+
+__all__ = [
+    "CompactionPass",
+    "EventKind",
+    "ImportJob",
+    "JobStatus",
+    "LoginLink",
+    "MemberRole",
+    "MessageRow",
+    "PassFacts",
+    "PassKind",
+    "PassOrigin",
+    "PolicyRevision",
+    "Project",
+    "ProjectMember",
+    "ReplayRun",
+    "ReplayStep",
+    "RowLifetime",
+    "RunStatus",
+    "Session",
+    "SessionEvent",
+    "SessionStatus",
+    "SummaryKind",
+    "SummaryRevision",
+    "Turn",
+]

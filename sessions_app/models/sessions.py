@@ -1,0 +1,109 @@
+"""A session: its facts, the engine's state, and its counters.
+
+The counters are totals over the session's rows, kept by the transactions that write rows, so that neither a page nor a
+plan ever has to count. They equal a recount at every commit. `compaction_revision` rises with every change of the live
+context that is not an append: a pass planned on another revision is stale.
+"""
+
+from django.db import models
+
+from sessions_app.models.projects import Project
+
+
+class SessionStatus(models.TextChoices):
+    LIVE = "live"
+    IDLE = "idle"
+    ENDED = "ended"
+
+
+class Session(models.Model):
+    """One conversation. Unknown is null, never 0.
+
+    source: "hosted" or the format it was imported from. listed_at: the last activity, or the time of creation when no
+    activity is known; lists are ordered by it. live_rows: all rows in the live context. archived_rows, rewound_rows:
+    message rows that left it by a pass, or without one. summary_rows: live summary rows.
+    """
+
+    HOSTED = "hosted"
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="sessions", db_index=False)
+    public_id = models.CharField(max_length=64, unique=True)
+    title = models.TextField(blank=True, default="")
+    source = models.CharField(max_length=40, default=HOSTED)
+    foreign_id = models.TextField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    model = models.TextField(null=True)
+    window_tokens = models.PositiveIntegerField(null=True)
+    fixed_overhead_tokens = models.PositiveIntegerField(null=True)
+    threshold_tokens = models.PositiveIntegerField(null=True)
+    threshold_source = models.CharField(max_length=40, blank=True, default="")
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    last_activity_at = models.DateTimeField(null=True)
+    listed_at = models.DateTimeField()
+    end_reason = models.TextField(null=True)
+    status = models.CharField(max_length=8, choices=SessionStatus.choices, default=SessionStatus.IDLE)
+    extras = models.JSONField(default=dict)
+    is_damaged = models.BooleanField(default=False)
+    import_report = models.JSONField(null=True)
+
+    parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="children")
+    parent_link = models.TextField(null=True)
+    parent_row = models.ForeignKey("MessageRow", on_delete=models.SET_NULL, null=True, related_name="+")
+    parent_foreign_id = models.TextField(null=True)
+    parent_call_id = models.TextField(null=True)
+
+    state = models.JSONField(default=dict)
+    compaction_revision = models.PositiveIntegerField(default=0)
+    last_seq = models.BigIntegerField(default=0)
+    next_position = models.BigIntegerField(default=0)
+    is_held = models.BooleanField(default=False)
+    held_until_turn = models.PositiveIntegerField(null=True)
+    last_error = models.TextField(blank=True, default="")
+    last_error_at = models.DateTimeField(null=True)
+
+    live_rows = models.PositiveIntegerField(default=0)
+    archived_rows = models.PositiveIntegerField(default=0)
+    rewound_rows = models.PositiveIntegerField(default=0)
+    summary_rows = models.PositiveIntegerField(default=0)
+    live_tokens = models.BigIntegerField(default=0)
+    system_tokens = models.BigIntegerField(default=0)
+    user_tokens = models.BigIntegerField(default=0)
+    assistant_tokens = models.BigIntegerField(default=0)
+    tool_tokens = models.BigIntegerField(default=0)
+    summary_tokens = models.BigIntegerField(default=0)
+    turns_total = models.PositiveIntegerField(default=0)
+    passes_total = models.PositiveIntegerField(default=0)
+    micro_passes = models.PositiveIntegerField(default=0)
+    defrag_passes = models.PositiveIntegerField(default=0)
+    batch_passes = models.PositiveIntegerField(default=0)
+    prune_passes = models.PositiveIntegerField(default=0)
+    failed_passes = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "source", "foreign_id"], name="session_foreign_id"),
+            models.CheckConstraint(condition=models.Q(status__in=SessionStatus.values), name="session_status_known"),
+            models.CheckConstraint(
+                condition=models.Q(
+                    live_tokens=models.F("system_tokens")
+                    + models.F("user_tokens")
+                    + models.F("assistant_tokens")
+                    + models.F("tool_tokens")
+                    + models.F("summary_tokens")
+                ),
+                name="session_tokens_add_up",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["-listed_at", "-id"], name="session_listed"),
+            models.Index(fields=["project", "-listed_at", "-id"], name="session_listed_in_project"),
+            models.Index(
+                fields=["project", "source", "parent_foreign_id"],
+                name="session_parent_foreign",
+                condition=models.Q(parent_foreign_id__isnull=False),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.public_id

@@ -1,0 +1,36 @@
+"""Turns: what a person asked and everything up to the next time a person asked.
+
+Imported sessions get derived turns; hosted ones also get the three times at which the reply was sent, the pass after
+it began, and the turn ended.
+"""
+
+from django.db import models
+
+from sessions_app.models.sessions import Session
+
+
+class Turn(models.Model):
+    """One turn, numbered from 1. It encloses the rows from first_position to last_position."""
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="turns", db_index=False)
+    number = models.PositiveIntegerField()
+    first_position = models.BigIntegerField()
+    last_position = models.BigIntegerField()
+    started_at = models.DateTimeField(null=True)
+    reply_sent_at = models.DateTimeField(null=True)
+    finalizing_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    is_finished = models.BooleanField(default=False)
+    interrupted = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["session", "number"], name="turn_number"),
+            models.CheckConstraint(
+                condition=models.Q(last_position__gte=models.F("first_position")), name="turn_in_order"
+            ),
+        ]
+        indexes = [models.Index(fields=["session", "first_position"], name="turn_by_position")]
+
+    def __str__(self) -> str:
+        return f"{self.session_id} turn {self.number}"
