@@ -71,6 +71,14 @@ def word(name: str, default: str, allowed: tuple[str, ...], environ: Mapping[str
     raise refuse(name, value, f"one of: {', '.join(allowed)}")
 
 
+def word_or_folder(name: str, default: str, allowed: tuple[str, ...], environ: Mapping[str, str] = os.environ) -> str:
+    """One of a few words, or the absolute path of a folder that exists."""
+    value = text(name, default, environ)
+    if value in allowed or (os.path.isabs(value) and os.path.isdir(value)):
+        return value
+    raise refuse(name, value, f"one of {', '.join(allowed)}, or the absolute path of a folder")
+
+
 def words(name: str, default: tuple[str, ...] = (), environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """A list separated by commas; blanks around the entries are dropped, an empty entry is refused."""
     value = text(name, "", environ)

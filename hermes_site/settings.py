@@ -21,6 +21,7 @@ ALLOWED_HOSTS = list(env.words("HERMES_SITE_ALLOWED_HOSTS", ("localhost", "127.0
 CSRF_TRUSTED_ORIGINS = list(env.words("HERMES_SITE_TRUSTED_ORIGINS"))
 
 INSTALLED_APPS = [
+    "hermes_site",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -75,21 +76,29 @@ DATABASE_POOL: dict[str, Any] = {
     # A request that waits longer than this for a connection is better told so than kept.
     "timeout": 10,
 }
+# Without an address of the operator's the site runs a PostgreSQL server of its own (hermes_site.postgres).
+EMBEDDED_POSTGRES_HOME = VAR_DIR / "postgres"
+EMBEDDED_POSTGRES_PROGRAMS = env.word_or_folder("HERMES_SITE_POSTGRES", "any", ("any", "local", "wheel"))
+EMBEDDED_POSTGRES_IS_DURABLE = True  # The tests throw their data away and switch this off.
 DATABASES: dict[str, dict[str, Any]] = {
     "default": {
         "ENGINE": "django.db.backends.postgresql",
-        "NAME": DATABASE_ADDRESS.name if DATABASE_ADDRESS else "hermes_sessions",
-        "USER": DATABASE_ADDRESS.user if DATABASE_ADDRESS else "",
-        "PASSWORD": DATABASE_ADDRESS.password if DATABASE_ADDRESS else "",
-        "HOST": DATABASE_ADDRESS.host if DATABASE_ADDRESS else "",
-        "PORT": DATABASE_ADDRESS.port if DATABASE_ADDRESS else "",
-        "OPTIONS": {"pool": DATABASE_POOL, **dict(DATABASE_ADDRESS.options if DATABASE_ADDRESS else ())},
-        # Services own their transactions (docs/decisions); a request is never one big transaction.
-        "ATOMIC_REQUESTS": False,
-        "CONN_MAX_AGE": 0,
-        # The pool tests a connection before it lends it, so a restarted database costs one retry and no error page.
-        "CONN_HEALTH_CHECKS": True,
+        "NAME": DATABASE_ADDRESS.name,
+        "USER": DATABASE_ADDRESS.user,
+        "PASSWORD": DATABASE_ADDRESS.password,
+        "HOST": DATABASE_ADDRESS.host,
+        "PORT": DATABASE_ADDRESS.port,
+        "OPTIONS": {"pool": DATABASE_POOL, **dict(DATABASE_ADDRESS.options)},
     }
+    if DATABASE_ADDRESS
+    else {"ENGINE": "hermes_site.postgres.backend", "NAME": "hermes_sessions", "OPTIONS": {"pool": DATABASE_POOL}}
+}
+DATABASES["default"] |= {
+    # Services own their transactions (docs/decisions); a request is never one big transaction.
+    "ATOMIC_REQUESTS": False,
+    "CONN_MAX_AGE": 0,
+    # The pool tests a connection before it lends it, so a restarted database costs one retry and no error page.
+    "CONN_HEALTH_CHECKS": True,
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -155,4 +164,6 @@ LOGGING: dict[str, Any] = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": LOG_LEVEL},
+    # Says at each start, of every command, that tasks were found.
+    "loggers": {"procrastinate.blueprints": {"level": "WARNING"}},
 }
