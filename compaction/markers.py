@@ -12,7 +12,8 @@ from compaction.messages import Message, Role
 
 OPENING: Final = "[CONTEXT COMPACTION — REFERENCE ONLY]"
 TASK_HEADING: Final = "## Historical Task Snapshot"
-END_MARK: Final = "--- END OF CONTEXT SUMMARY: everything after this line is the live conversation ---"
+END_MARK_OPENING: Final = "--- END OF CONTEXT SUMMARY"
+END_MARK: Final = f"{END_MARK_OPENING}: everything after this line is the live conversation ---"
 
 PREAMBLE: Final = f"""{OPENING} Earlier turns of this conversation were compacted to make room. What follows is a \
 handoff from an earlier context window: notes on what was said and done there, written down afterwards. Read it as \
@@ -47,3 +48,12 @@ def strip_frame(text: str) -> str:
     for piece in (PREAMBLE, END_MARK, OPENING):
         text = text.replace(piece, "")
     return text.strip()
+
+
+def body_of(text: str) -> str:
+    """The summary inside a framed row: from its last task heading to its end mark, without the heading.
+
+    Works on frames of other programs too, as long as they use the same heading and an end mark of the same form.
+    """
+    body = text.rpartition(TASK_HEADING)[2]
+    return body.partition(END_MARK_OPENING)[0].strip()

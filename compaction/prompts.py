@@ -13,7 +13,7 @@ from typing import Final
 
 from compaction.markers import strip_frame
 from compaction.messages import Message
-from compaction.redaction import redact, redact_message
+from compaction.redaction import MASK, redact, redact_message
 from compaction.serialise import TOTAL_LIMIT_CHARS, serialise
 from compaction.summarizer import Purpose, SummaryRequest
 from compaction.tokens import TokenCounter
@@ -83,8 +83,18 @@ def absorb_request(
     limit_chars = _fitting_chars(frame, redacted, limits, counter, aux_window_tokens)
     if limit_chars is None:
         return None
-    user = _absorb_text(notes, serialise(redacted, limit_chars), limits)
-    return SummaryRequest(Purpose.ABSORB, _ROLE, user, notes, redacted, limits.budget_tokens, limits.max_output_tokens)
+    transcript = serialise(redacted, limit_chars)
+    user = _absorb_text(notes, transcript, limits)
+    return SummaryRequest(
+        Purpose.ABSORB,
+        _ROLE,
+        user,
+        notes,
+        redacted,
+        limits.budget_tokens,
+        limits.max_output_tokens,
+        redactions=notes.count(MASK) + transcript.count(MASK),
+    )
 
 
 def defrag_request(
@@ -95,7 +105,16 @@ def defrag_request(
     user = _defrag_text(notes, counter.count(notes), limits)
     if aux_window_tokens is not None and counter.count(_ROLE + user) + limits.max_output_tokens > aux_window_tokens:
         return None
-    return SummaryRequest(Purpose.DEFRAG, _ROLE, user, notes, (), limits.budget_tokens, limits.max_output_tokens)
+    return SummaryRequest(
+        Purpose.DEFRAG,
+        _ROLE,
+        user,
+        notes,
+        (),
+        limits.budget_tokens,
+        limits.max_output_tokens,
+        redactions=notes.count(MASK),
+    )
 
 
 def _absorb_text(notes: str, transcript: str, limits: SummaryLimits) -> str:

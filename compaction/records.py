@@ -81,7 +81,6 @@ class PassRecord:
     detail: str = ""
     zones: Zones | None = None
     exchanges: tuple[Span, ...] = ()
-    backlog_exchanges: int | None = None
     cursor_before: RowKey | None = None
     cursor_after: RowKey | None = None
     request: SummaryRequest | None = None

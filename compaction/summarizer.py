@@ -30,6 +30,7 @@ class SummaryRequest:
     earlier: the summary to be merged into, without frame; empty when there is none.
     messages: the redacted messages to be summarised, in order; empty for a defrag.
     budget_tokens: the size the summary should stay under. focus: what a person asked to keep, may be empty.
+    redactions: how many secrets were masked on the way into `user`.
     """
 
     purpose: Purpose
@@ -41,6 +42,7 @@ class SummaryRequest:
     max_output_tokens: int | None = None
     temperature: float = 0.1
     focus: str = ""
+    redactions: int = 0
 
 
 @dataclass(frozen=True, slots=True)

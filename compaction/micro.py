@@ -1,0 +1,376 @@
+"""Micro passes: after a turn, fold the oldest exchange into the rolling summary, or rewrite that summary.
+
+`plan_micro` reads the few rows it needs and says what to do; the summarizer is asked by whoever called; `settle_micro`
+turns the reply into an edit, a new state and a record. Both are pure. An unusable reply yields an edit that changes
+nothing, so a pass can fail at any point and the transcript is as it was (ENGINE 5 to 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import islice
+from typing import Final
+
+from compaction.budgets import TailBudget
+from compaction.edits import Edit, NewRow
+from compaction.exchanges import Exchange, exchanges_from, resolve_cursor
+from compaction.markers import body_of, strip_frame, summary_message
+from compaction.messages import Row, RowKey, RowKind
+from compaction.policy import CompactionPolicy, MicroWhen
+from compaction.prompts import absorb_limits, absorb_request, defrag_limits, defrag_request
+from compaction.records import Outcome, PassKind, PassRecord, Span
+from compaction.replies import Unusable, UnusableReason, judge_reply
+from compaction.state import CompactionState
+from compaction.summarizer import Reply, SummaryRequest
+from compaction.tokens import TokenCounter, row_tokens
+from compaction.transcript import Transcript
+from compaction.zones import Zones, find_zones
+
+MOST_FAILURES: Final = 3
+# After a defrag that gained nothing, absorption goes on until the summary has grown this much or this often (ENGINE 6).
+DEFRAG_HOLD_GROWTH: Final = 1.25
+DEFRAG_HOLD_PASSES: Final = 5
+# A reply cut off for its length asks for a defrag when the summary fills more than this share of its threshold.
+DEFRAG_ON_LENGTH_SHARE: Final = 0.5
+
+
+class NothingReason(StrEnum):
+    """Why a turn ends without a pass."""
+
+    MICRO_OFF = "micro_off"
+    TURN_NOT_FINISHED = "turn_not_finished"
+    WAITS_FOR_CADENCE = "waits_for_cadence"
+    WINDOW_UNKNOWN = "window_unknown"
+    CACHE_WARM = "cache_warm"
+    CACHE_UNKNOWN = "cache_unknown"
+    BELOW_TAIL_BUDGET = "below_tail_budget"
+    NEWEST_TURN_EXCEEDS_TAIL = "newest_turn_exceeds_tail"
+    NO_COMPLETE_EXCHANGE = "no_complete_exchange"
+    BELOW_MIN_RECLAIM = "below_min_reclaim"
+
+
+@dataclass(frozen=True, slots=True)
+class PassContext:
+    """What a pass is made under. It is fixed when the pass starts, whatever is saved meanwhile.
+
+    threshold_tokens, tail: None while the window is unknown. is_cache_cold: whether the provider's prompt cache has
+    expired since the last request; None when that can't be known.
+    """
+
+    policy: CompactionPolicy
+    counter: TokenCounter
+    threshold_tokens: int | None
+    tail: TailBudget | None
+    context_limit_tokens: int | None = None
+    fixed_overhead_tokens: int = 0
+    aux_window_tokens: int | None = None
+    main_model: str = ""
+    aux_model: str = ""
+    is_cache_cold: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """No pass now. `state` may still have changed: the cadence counts turns."""
+
+    reason: str
+    state: CompactionState
+    zones: Zones | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MicroPlan:
+    """A pass to be made: absorb `exchanges`, or with none of them rewrite the rolling summary (a defrag).
+
+    request: what to ask; None when the summarizer's window can't hold the question. superseded: the live micro
+    summary, if there is one. tokens_before counts the fixed overhead and all live rows.
+    """
+
+    kind: PassKind
+    context: PassContext
+    state: CompactionState
+    zones: Zones
+    cursor: RowKey
+    exchanges: tuple[Exchange, ...]
+    request: SummaryRequest | None
+    redactions: int
+    earlier: str
+    superseded: tuple[Row, ...]
+    tokens_before: int
+    rows_before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """The end of a pass: its record (with the edit to commit) and the state to store with it."""
+
+    record: PassRecord
+    state: CompactionState
+
+
+def plan_micro(
+    transcript: Transcript, state: CompactionState, context: PassContext, *, turn_finished: bool = True
+) -> Nothing | MicroPlan:
+    """What a micro pass would do after a turn. Reads the head, the tail, and the exchanges it absorbs; no more."""
+    if not context.policy.micro_compact:
+        return Nothing(NothingReason.MICRO_OFF, state)
+    if not turn_finished:
+        return Nothing(NothingReason.TURN_NOT_FINISHED, state)
+    turns = state.turns_since_pass + 1
+    if turns < context.policy.micro_compact_every_n_turns:
+        return Nothing(NothingReason.WAITS_FOR_CADENCE, replace(state, turns_since_pass=turns))
+    return _plan_due(transcript, replace(state, turns_since_pass=0), context)
+
+
+def _plan_due(transcript: Transcript, state: CompactionState, context: PassContext) -> Nothing | MicroPlan:
+    if context.threshold_tokens is None or context.tail is None:
+        return Nothing(NothingReason.WINDOW_UNKNOWN, state)
+    if context.policy.micro_compact_when is MicroWhen.CACHE_COLD and not context.is_cache_cold:
+        is_unknown = context.is_cache_cold is None
+        return Nothing(NothingReason.CACHE_UNKNOWN if is_unknown else NothingReason.CACHE_WARM, state)
+    policy = context.policy
+    zones = find_zones(
+        transcript, policy.protect_first_n, policy.min_tail_user_messages, context.threshold_tokens, context.tail
+    )
+    if zones.is_tail_cut:
+        return Nothing(NothingReason.NEWEST_TURN_EXCEEDS_TAIL, state, zones)
+    if not zones.has_middle:
+        return Nothing(NothingReason.BELOW_TAIL_BUDGET, state, zones)
+    return _plan_in_middle(transcript, state, context, zones)
+
+
+def _plan_in_middle(
+    transcript: Transcript, state: CompactionState, context: PassContext, zones: Zones
+) -> Nothing | MicroPlan:
+    cursor = resolve_cursor(transcript, state.cursor, zones.middle_start, zones.tail_start)
+    exchanges = _choose(exchanges_from(transcript, cursor, zones.tail_start), context.policy)
+    if not exchanges:
+        return Nothing(NothingReason.NO_COMPLETE_EXCHANGE, state, zones)
+    superseded = tuple(row for row in transcript.summaries() if row.kind is RowKind.MICRO_SUMMARY)
+    state = _with_recovered_summary(state, superseded, context.counter)
+    if superseded and _is_defrag_due(state, context.policy):
+        return _plan(PassKind.DEFRAG, transcript, state, context, zones, cursor, (), superseded)
+    if sum(exchange.tokens for exchange in exchanges) < context.policy.micro_compact_min_reclaim_tokens:
+        return Nothing(NothingReason.BELOW_MIN_RECLAIM, state, zones)
+    return _plan(PassKind.MICRO, transcript, state, context, zones, cursor, exchanges, superseded)
+
+
+def _choose(exchanges: Iterator[Exchange], policy: CompactionPolicy) -> tuple[Exchange, ...]:
+    """The oldest exchanges one pass takes: all of them under the reclaim gate, else up to the set number."""
+    if policy.micro_compact_min_reclaim_tokens > 0:
+        return tuple(exchanges)
+    return tuple(islice(exchanges, policy.micro_compact_max_exchanges))
+
+
+def _with_recovered_summary(
+    state: CompactionState, superseded: tuple[Row, ...], counter: TokenCounter
+) -> CompactionState:
+    """The state with the text of the live summary row where the state itself has lost it."""
+    if state.rolling_summary.strip() or not superseded:
+        return state
+    body = body_of(superseded[-1].message.text)
+    return replace(state, rolling_summary=body, rolling_summary_tokens=counter.count(body))
+
+
+def _is_defrag_due(state: CompactionState, policy: CompactionPolicy) -> bool:
+    if state.defrag_requested:
+        return True
+    if state.rolling_summary_tokens < policy.micro_compact_defrag_threshold_tokens:
+        return False
+    if state.defrag_hold_tokens is None or state.defrag_hold_passes >= DEFRAG_HOLD_PASSES:
+        return True
+    return state.rolling_summary_tokens >= state.defrag_hold_tokens * DEFRAG_HOLD_GROWTH
+
+
+def _plan(
+    kind: PassKind,
+    transcript: Transcript,
+    state: CompactionState,
+    context: PassContext,
+    zones: Zones,
+    cursor: RowKey,
+    exchanges: tuple[Exchange, ...],
+    superseded: tuple[Row, ...],
+) -> MicroPlan:
+    request = _request(kind, state, context, exchanges)
+    return MicroPlan(
+        kind=kind,
+        context=context,
+        state=state,
+        zones=zones,
+        cursor=cursor,
+        exchanges=exchanges,
+        request=request,
+        redactions=0 if request is None else request.redactions,
+        earlier=state.rolling_summary,
+        superseded=superseded,
+        tokens_before=context.fixed_overhead_tokens + transcript.live_tokens,
+        rows_before=transcript.live_rows,
+    )
+
+
+def _request(
+    kind: PassKind, state: CompactionState, context: PassContext, exchanges: tuple[Exchange, ...]
+) -> SummaryRequest | None:
+    policy = context.policy
+    sizes = (policy.micro_compact_defrag_threshold_tokens, policy.summary_tokens_ceiling)
+    if kind is PassKind.DEFRAG:
+        return defrag_request(state.rolling_summary, defrag_limits(*sizes), context.counter, context.aux_window_tokens)
+    messages = [row.message for exchange in exchanges for row in exchange.rows]
+    return absorb_request(
+        state.rolling_summary, messages, absorb_limits(*sizes), context.counter, context.aux_window_tokens
+    )
+
+
+def settle_micro(plan: MicroPlan, reply: Reply | None) -> Settlement:
+    """The end of `plan` given what came back; None when the summarizer was not asked for lack of room.
+
+    Whatever `reply` holds, the result is consistent: either the edit and the state of a committed pass, or an empty
+    edit and a state that counts the failure.
+    """
+    if plan.request is None or reply is None:
+        return _settle_unasked(plan)
+    judged = judge_reply(reply, plan.request)
+    if isinstance(judged, Unusable):
+        return _settle_failure(plan, reply, judged.reason, judged.detail)
+    text = strip_frame(judged.text)
+    if plan.context.counter.count(text) > (plan.request.max_output_tokens or 0):
+        return _settle_failure(plan, reply, UnusableReason.LENGTH, "the answer is longer than the limit it was given")
+    return _settle_text(plan, reply, text)
+
+
+def _settle_text(plan: MicroPlan, reply: Reply, text: str) -> Settlement:
+    summary_tokens = plan.context.counter.count(text)
+    if plan.kind is PassKind.DEFRAG and summary_tokens >= plan.state.rolling_summary_tokens:
+        state = replace(
+            plan.state,
+            defrag_hold_tokens=plan.state.rolling_summary_tokens,
+            defrag_hold_passes=0,
+            defrag_requested=False,
+        )
+        detail = f"{plan.state.rolling_summary_tokens} tokens before, {summary_tokens} after"
+        return _close(plan, reply, state, Outcome.DEFRAG_NO_GAIN, "not_smaller", detail)
+    return _commit(plan, reply, text, summary_tokens)
+
+
+def _commit(plan: MicroPlan, reply: Reply, text: str, summary_tokens: int) -> Settlement:
+    edit = _edit(plan, text)
+    state = replace(
+        plan.state,
+        cursor=plan.exchanges[-1].end if plan.exchanges else plan.cursor,
+        rolling_summary=text,
+        rolling_summary_tokens=summary_tokens,
+        failing_exchange=None,
+        exchange_failures=0,
+        last_error="",
+    )
+    if plan.kind is PassKind.DEFRAG:
+        state = replace(state, defrag_hold_tokens=None, defrag_hold_passes=0, defrag_requested=False)
+        return _close(plan, reply, state, Outcome.DEFRAG, edit=edit)
+    if state.defrag_hold_tokens is not None:
+        state = replace(state, defrag_hold_passes=state.defrag_hold_passes + 1)
+    return _close(plan, reply, state, Outcome.ABSORBED, edit=edit)
+
+
+def _edit(plan: MicroPlan, text: str) -> Edit:
+    """The new summary stands where the newest absorbed exchange began: user rows before it were answered in it, so
+    none of them comes to stand behind the summary as if it were still open."""
+    message = summary_message(text)
+    position = plan.exchanges[-1].first.position if plan.exchanges else plan.superseded[-1].position
+    row = NewRow(RowKind.MICRO_SUMMARY, position, message, row_tokens(message, plan.context.counter))
+    absorbed = tuple(row.id for exchange in plan.exchanges for row in exchange.rows)
+    return Edit(absorbed, tuple(row.id for row in plan.superseded), (row,))
+
+
+def _settle_unasked(plan: MicroPlan) -> Settlement:
+    detail = f"the summarizer's window of {plan.context.aux_window_tokens} tokens can't hold the question"
+    if plan.kind is PassKind.DEFRAG:
+        return _settle_failure(plan, None, UnusableReason.AUX_WINDOW_TOO_SMALL, detail)
+    state = replace(plan.state, cursor=plan.exchanges[-1].end, failing_exchange=None, exchange_failures=0)
+    return _close(plan, None, state, Outcome.EXCHANGE_SKIPPED, UnusableReason.AUX_WINDOW_TOO_SMALL, detail)
+
+
+def _settle_failure(plan: MicroPlan, reply: Reply | None, reason: UnusableReason | str, detail: str) -> Settlement:
+    state = replace(plan.state, last_error=str(reason), defrag_requested=_wants_defrag(plan, reason))
+    if plan.kind is PassKind.DEFRAG:
+        state = replace(state, defrag_hold_tokens=state.rolling_summary_tokens, defrag_hold_passes=0)
+        return _close(plan, reply, state, Outcome.DEFRAG_FAILED, reason, detail)
+    first = plan.exchanges[0].first
+    failures = state.exchange_failures + 1 if state.failing_exchange == first else 1
+    if failures < MOST_FAILURES:
+        state = replace(state, failing_exchange=first, exchange_failures=failures)
+        return _close(plan, reply, state, Outcome.SUMMARIZE_FAILED, reason, detail)
+    state = replace(state, cursor=plan.exchanges[0].end, failing_exchange=None, exchange_failures=0)
+    return _close(plan, reply, state, Outcome.EXCHANGE_SKIPPED, reason, detail)
+
+
+def _wants_defrag(plan: MicroPlan, reason: UnusableReason | str) -> bool:
+    """Whether a cut-off reply shows that the running summary has grown too long to be merged into."""
+    threshold_tokens = plan.context.policy.micro_compact_defrag_threshold_tokens
+    is_long = plan.state.rolling_summary_tokens > threshold_tokens * DEFRAG_ON_LENGTH_SHARE
+    return plan.kind is PassKind.MICRO and reason == UnusableReason.LENGTH and is_long and bool(plan.superseded)
+
+
+def _close(
+    plan: MicroPlan,
+    reply: Reply | None,
+    state: CompactionState,
+    outcome: Outcome,
+    reason: str = "",
+    detail: str = "",
+    *,
+    edit: Edit = Edit(),
+) -> Settlement:
+    """The record of the pass and the state with its totals."""
+    removed = _exchange_tokens(plan) + sum(row.tokens for row in plan.superseded)
+    born = sum(row.tokens for row in edit.inserted)
+    tokens_after = plan.tokens_before if edit.is_empty else plan.tokens_before - removed + born
+    state = replace(
+        state,
+        passes_total=state.passes_total + 1,
+        tokens_saved_total=state.tokens_saved_total + plan.tokens_before - tokens_after,
+    )
+    record = PassRecord(
+        kind=plan.kind,
+        outcome=outcome,
+        reason=str(reason),
+        detail=detail,
+        zones=plan.zones,
+        exchanges=tuple(Span(e.first, e.last, len(e.rows), e.tokens) for e in plan.exchanges),
+        cursor_before=plan.cursor,
+        cursor_after=state.cursor if state.cursor is not None else plan.cursor,
+        request=plan.request,
+        redactions=plan.redactions,
+        reply=reply,
+        edit=edit,
+        summary_before=plan.earlier,
+        summary_after=state.rolling_summary,
+        rolling_summary_tokens=state.rolling_summary_tokens,
+        exchange_tokens=_exchange_tokens(plan) if plan.kind is PassKind.MICRO else None,
+        tokens_before=plan.tokens_before,
+        tokens_after=tokens_after,
+        rows_before=plan.rows_before,
+        rows_after=plan.rows_before - len(edit.removed) + len(edit.inserted),
+        fixed_overhead_tokens=plan.context.fixed_overhead_tokens,
+        threshold_tokens=plan.context.threshold_tokens,
+        context_limit_tokens=plan.context.context_limit_tokens,
+        main_model=plan.context.main_model,
+        aux_model=plan.context.aux_model,
+        duration_ms=None if reply is None else reply.duration_ms,
+        passes_total=state.passes_total,
+        tokens_saved_total=state.tokens_saved_total,
+        cache_break_tokens=None if edit.is_empty else tokens_after - _prefix_tokens(plan),
+    )
+    return Settlement(record, state)
+
+
+def _exchange_tokens(plan: MicroPlan) -> int:
+    return sum(exchange.tokens for exchange in plan.exchanges)
+
+
+def _prefix_tokens(plan: MicroPlan) -> int:
+    """Tokens in front of the first changed row: what a provider's cache can still serve (a lower bound:
+    user rows between the head and the summary are left out)."""
+    return plan.context.fixed_overhead_tokens + plan.zones.head_tokens
