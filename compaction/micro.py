@@ -34,6 +34,7 @@ DEFRAG_HOLD_GROWTH: Final = 1.25
 DEFRAG_HOLD_PASSES: Final = 5
 # A reply cut off for its length asks for a defrag when the summary fills more than this share of its threshold.
 DEFRAG_ON_LENGTH_SHARE: Final = 0.5
+_NO_EDIT: Final = Edit()
 
 
 class NothingReason(StrEnum):
@@ -114,7 +115,7 @@ def plan_micro(
     transcript: Transcript, state: CompactionState, context: PassContext, *, turn_finished: bool = True
 ) -> Nothing | MicroPlan:
     """What a micro pass would do after a turn. Reads the head, the tail, and the exchanges it absorbs; no more."""
-    if not context.policy.micro_compact:
+    if not context.policy.runs_micro:
         return Nothing(NothingReason.MICRO_OFF, state)
     if not turn_finished:
         return Nothing(NothingReason.TURN_NOT_FINISHED, state)
@@ -321,7 +322,7 @@ def _close(
     reason: str = "",
     detail: str = "",
     *,
-    edit: Edit = Edit(),
+    edit: Edit = _NO_EDIT,
 ) -> Settlement:
     """The record of the pass and the state with its totals."""
     removed = _exchange_tokens(plan) + sum(row.tokens for row in plan.superseded)

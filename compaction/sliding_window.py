@@ -1,0 +1,61 @@
+"""Plain truncation, the policy others are measured against: forget the oldest turns, summarise nothing.
+
+When the context reaches the threshold, whole turns behind the head are dropped, oldest first, until it is below again.
+The head and the newest turn always stay.
+"""
+
+from __future__ import annotations
+
+from compaction.edits import Edit
+from compaction.messages import Row
+from compaction.micro import Nothing, PassContext, Settlement
+from compaction.records import Outcome, PassKind, PassRecord
+from compaction.state import CompactionState
+from compaction.transcript import Transcript
+from compaction.turns import split_turns
+from compaction.zones import find_zones
+
+BELOW_THRESHOLD = "below_threshold"
+WINDOW_UNKNOWN = "window_unknown"
+ONLY_PROTECTED_TURNS = "only_protected_turns"
+
+
+def truncate(transcript: Transcript, state: CompactionState, context: PassContext) -> Nothing | Settlement:
+    """Drop what no longer fits, or say why nothing is dropped."""
+    if context.threshold_tokens is None or context.tail is None:
+        return Nothing(WINDOW_UNKNOWN, state)
+    tokens_before = context.fixed_overhead_tokens + transcript.live_tokens
+    excess_tokens = tokens_before - context.threshold_tokens + 1
+    if excess_tokens <= 0:
+        return Nothing(BELOW_THRESHOLD, state)
+    zones = find_zones(transcript, context.policy.protect_first_n, 1, context.threshold_tokens, context.tail)
+    dropped = _oldest_turns(tuple(transcript.forward(zones.middle_start)), excess_tokens)
+    if not dropped:
+        return Nothing(ONLY_PROTECTED_TURNS, state, zones)
+    freed_tokens = sum(row.tokens for row in dropped)
+    record = PassRecord(
+        kind=PassKind.PRUNE,
+        outcome=Outcome.TRUNCATED,
+        reason="sliding_window",
+        zones=zones,
+        edit=Edit(archived=tuple(row.id for row in dropped)),
+        tokens_before=tokens_before,
+        tokens_after=tokens_before - freed_tokens,
+        rows_before=transcript.live_rows,
+        rows_after=transcript.live_rows - len(dropped),
+        fixed_overhead_tokens=context.fixed_overhead_tokens,
+        threshold_tokens=context.threshold_tokens,
+        context_limit_tokens=context.context_limit_tokens,
+        main_model=context.main_model,
+    )
+    return Settlement(record, state)
+
+
+def _oldest_turns(rows: tuple[Row, ...], excess_tokens: int) -> list[Row]:
+    dropped: list[Row] = []
+    for turn in list(split_turns(rows))[:-1]:
+        if excess_tokens <= 0:
+            break
+        dropped.extend(turn)
+        excess_tokens -= sum(row.tokens for row in turn)
+    return dropped
