@@ -140,7 +140,7 @@ class CompactionPolicy:
         unit="tokens", lowest=1, highest=100_000_000, is_optional=True, low_is_unset=True,
     )
     model_thresholds: tuple[tuple[str, float], ...] = _setting(
-        (), SettingKind.RATIOS, "Ratios by model: the longest part of a model's name that matches replaces `threshold`.",
+        (), SettingKind.RATIOS, "Ratios by model: the longest match with part of a model's name replaces `threshold`.",
         "None: one ratio suits most models.",
         unit="share of the input window", lowest=0.05, highest=1,
     )

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 SettingValue = bool | int | float | str | None | tuple[tuple[str, float], ...]
 
+# Thousands as pages show them: 12,000.
+_GROUPED = re.compile(r"-?\d{1,3}(,\d{3})+")
 _ON_WORDS = frozenset({"true", "yes", "on", "1"})
 _OFF_WORDS = frozenset({"false", "no", "off", "0"})
 
@@ -156,6 +159,8 @@ def _number(given: object) -> int | float | None:
         return given if math.isfinite(given) else None
     if not isinstance(given, str) or len(given) > 40:
         return None
+    if _GROUPED.fullmatch(given.strip()):
+        given = given.replace(",", "")
     try:
         return int(given)
     except ValueError:
