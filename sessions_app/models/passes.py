@@ -24,11 +24,16 @@ class PassOrigin(models.TextChoices):
 
 
 class PassFacts(models.Model):
-    """What happened in one pass: plan, prompt, reply, edit and figures. Tokens, times and places as named."""
+    """What happened in one pass: plan, prompt, reply, edit and figures. Tokens, times and places as named.
+
+    zones: as the engine's `Zones`, keys as [position, id]. exchanges: a list of {first, last, rows, tokens}. edit:
+    {archived, superseded, inserted} by row id. reply_error: named reason of a call that failed, empty otherwise.
+    """
 
     kind = models.CharField(max_length=8, choices=PassKind.choices)
     outcome = models.CharField(max_length=40)
     reason = models.CharField(max_length=200, blank=True, default="")
+    detail = models.TextField(blank=True, default="")
     trigger = models.TextField(null=True)
     zones = models.JSONField(null=True)
     exchanges = models.JSONField(null=True)
@@ -40,6 +45,7 @@ class PassFacts(models.Model):
     prompt_user = models.TextField(null=True)
     redactions = models.IntegerField(null=True)
     reply_text = models.TextField(null=True)
+    reply_error = models.TextField(blank=True, default="")
     finish_reason = models.TextField(null=True)
     input_tokens = models.BigIntegerField(null=True)
     output_tokens = models.BigIntegerField(null=True)
@@ -51,6 +57,7 @@ class PassFacts(models.Model):
     tokens_after = models.BigIntegerField(null=True)
     rows_before = models.IntegerField(null=True)
     rows_after = models.IntegerField(null=True)
+    fixed_overhead_tokens = models.IntegerField(null=True)
     exchange_tokens = models.BigIntegerField(null=True)
     rolling_summary_tokens = models.IntegerField(null=True)
     summary_before = models.TextField(null=True)
@@ -63,6 +70,7 @@ class PassFacts(models.Model):
     main_model = models.TextField(null=True)
     aux_model = models.TextField(null=True)
     telemetry = models.JSONField(null=True)
+    cache_break_tokens = models.BigIntegerField(null=True)
     cache_estimate = models.JSONField(null=True)
 
     class Meta:
@@ -74,7 +82,9 @@ class CompactionPass(PassFacts):
 
     seq: the event at which it was committed (or failed). committed: whether it changed rows. undone_seq: the event of
     its undo. foreign_id: identity of an imported pass, so that a second import finds it again. is_opaque: the source
-    has a summary that can't be read. unknown_archived: rows it is said to have archived that were never seen here.
+    has a summary that can't be read. counted_tokens_*: live tokens as counted here, beside `tokens_*`, which for an
+    imported pass are the source's own figures. unknown_archived: how many rows it is said to have archived that were
+    never seen here.
     """
 
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="passes", db_index=False)
@@ -88,6 +98,8 @@ class CompactionPass(PassFacts):
     revision_after = models.PositiveIntegerField(null=True)
     state_before = models.JSONField(null=True)
     committed = models.BooleanField()
+    counted_tokens_before = models.BigIntegerField(null=True)
+    counted_tokens_after = models.BigIntegerField(null=True)
     undone_seq = models.BigIntegerField(null=True)
     foreign_id = models.TextField(null=True)
     is_opaque = models.BooleanField(default=False)
