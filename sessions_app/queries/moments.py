@@ -1,0 +1,45 @@
+"""What the model saw at an event: the one question the way rows are stored exists for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.db.models import QuerySet
+
+from compaction.messages import Row
+from sessions_app.mapping import ROW_COLUMNS, row_of
+from sessions_app.models import MessageRow
+
+# Rows that live in their present interval, and rows that lived in one that an undo ended. `=` on the session and a
+# bound on the event in both halves, so that either is read by an index.
+AS_OF_SQL: Final = """
+SELECT {columns} FROM sessions_app_messagerow AS r
+WHERE r.session_id = %(session)s AND r.born_seq <= %(seq)s AND (r.died_seq IS NULL OR r.died_seq > %(seq)s)
+UNION ALL
+SELECT {columns} FROM sessions_app_rowlifetime AS l
+JOIN sessions_app_messagerow AS r ON r.session_id = l.session_id AND r.id = l.row_id
+WHERE l.session_id = %(session)s AND l.born_seq <= %(seq)s AND l.died_seq > %(seq)s
+ORDER BY position, id
+"""
+
+
+def as_of_sql(columns: tuple[str, ...] = ROW_COLUMNS) -> str:
+    """The query, with parameters `session` and `seq`."""
+    return AS_OF_SQL.format(columns=", ".join(f"r.{column}" for column in columns))
+
+
+def rows_as_of(session_id: int, seq: int) -> tuple[Row, ...]:
+    """The live rows right after event `seq`, in order. Before the first event there are none."""
+    found = MessageRow.objects.raw(as_of_sql(), {"session": session_id, "seq": seq})
+    return tuple(map(row_of, found))
+
+
+def row_ids_as_of(session_id: int, seq: int) -> tuple[int, ...]:
+    """Ids of the live rows right after event `seq`, in order."""
+    found = MessageRow.objects.raw(as_of_sql(("id", "position")), {"session": session_id, "seq": seq})
+    return tuple(row.pk for row in found)
+
+
+def live_rows(session_id: int) -> QuerySet[MessageRow]:
+    """The live rows of a session, in order."""
+    return MessageRow.objects.filter(session_id=session_id, died_seq__isnull=True).order_by("position", "id")
