@@ -1,0 +1,35 @@
+"""How jobs are asked for: names, locks and arguments of the tasks in `jobs`.
+
+Deferring writes a row with the connection of the caller, so a job asked for inside a transaction exists exactly when
+the transaction commits. Jobs of one session share a lock and run one after the other.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from procrastinate.contrib.django import app
+
+FINALIZE_TURN: Final = "sessions_app.jobs.finalize_turn"
+RUN_REPLAY: Final = "sessions_app.jobs.run_replay"
+RUN_IMPORT: Final = "sessions_app.jobs.run_import"
+
+
+def session_lock(session_id: int) -> str:
+    """The lock under which jobs write a session."""
+    return f"session-{session_id}"
+
+
+def defer_finalize_turn(session_id: int) -> None:
+    """Ask for the passes after the finished turns of a session."""
+    app.configure_task(FINALIZE_TURN, lock=session_lock(session_id)).defer(session_id=session_id)
+
+
+def defer_replay(run_id: int) -> None:
+    """Ask for a simulated replay. It only reads its session, so it holds no lock of it."""
+    app.configure_task(RUN_REPLAY, lock=f"replay-{run_id}").defer(run_id=run_id)
+
+
+def defer_import(job_id: int) -> None:
+    """Ask for an import that a person uploaded."""
+    app.configure_task(RUN_IMPORT, lock=f"import-{job_id}").defer(job_id=job_id)

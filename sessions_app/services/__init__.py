@@ -1,0 +1,41 @@
+"""Writes, one noun per file. Each service is one short transaction and locks the session it writes, nothing else.
+
+Must not render, wait for a network or ask a summarizer inside a transaction. The lock on the session's row is what
+orders events: whoever holds it gives out the next sequence numbers and positions, keeps the counters, and tells the
+listeners, all or nothing.
+"""
+
+from sessions_app.services.appending import Appended, NewMessage, append_rows
+from sessions_app.services.compacting import Circumstances, Committed, Stale, archive_and_compact, store_state
+from sessions_app.services.deleting import Deletion, delete_session
+from sessions_app.services.lifecycle import create_session, end_session, hold_passes, note_failure, resume_passes
+from sessions_app.services.projects import add_member, create_project, default_project, save_policy
+from sessions_app.services.turns import finish_turn, mark_finalized, mark_finalizing
+from sessions_app.services.undoing import NothingToUndo, undo_last_pass
+
+__all__ = [
+    "Appended",
+    "Circumstances",
+    "Committed",
+    "Deletion",
+    "NewMessage",
+    "NothingToUndo",
+    "Stale",
+    "add_member",
+    "append_rows",
+    "archive_and_compact",
+    "create_project",
+    "create_session",
+    "default_project",
+    "delete_session",
+    "end_session",
+    "finish_turn",
+    "hold_passes",
+    "mark_finalized",
+    "mark_finalizing",
+    "note_failure",
+    "resume_passes",
+    "save_policy",
+    "store_state",
+    "undo_last_pass",
+]

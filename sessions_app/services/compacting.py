@@ -1,0 +1,232 @@
+"""Committing a pass: edit, state, record, summary version and event in one short transaction, or nothing.
+
+Must not plan, settle or ask. The pass was planned on a `compaction_revision` without any lock; if that revision is no
+longer the session's, another pass, an undo or a rewind came first, and this one is `Stale` and leaves no trace. Rows
+that were appended meanwhile don't matter: an edit names its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from compaction.edits import Edit, NewRow
+from compaction.messages import Role, RowKind
+from compaction.records import PassRecord
+from compaction.state import CompactionState
+from sessions_app.counters import Counters
+from sessions_app.mapping import edit_json, new_message_row, state_json, storable_json
+from sessions_app.models import (
+    CompactionPass,
+    EventKind,
+    MessageRow,
+    PassKind,
+    PassOrigin,
+    Session,
+    SummaryKind,
+    SummaryRevision,
+)
+from sessions_app.pass_facts import fill_facts
+from sessions_app.services.locking import event_at, lock_session, save_locked, tell
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What the engine does not know of a pass it settled.
+
+    trigger: turn, threshold or manual. token_counter: name of the counter behind the inserted rows' tokens.
+    telemetry: the content-free fields of the log line. turn: number of the turn after which it ran.
+    """
+
+    token_counter: str
+    trigger: str | None = None
+    started_at: datetime | None = None
+    policy_revision_id: int | None = None
+    threshold_source: str | None = None
+    turn: int | None = None
+    telemetry: Mapping[str, Any] | None = None
+    cache_estimate: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The pass is stored. revision: the session's new compaction revision; row_ids: the inserted rows."""
+
+    pass_id: int
+    number: int
+    seq: int
+    revision: int
+    row_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """Somebody else changed the live context first; nothing was stored."""
+
+    expected_revision: int
+    found_revision: int
+
+
+def archive_and_compact(
+    session_id: int,
+    *,
+    edit: Edit,
+    state: CompactionState,
+    record: PassRecord,
+    expected_revision: int,
+    circumstances: Circumstances,
+) -> Committed | Stale:
+    """Store a settled pass. An empty edit stores the record and the state of a pass that changed no row.
+
+    Raises ValueError when the edit names a row that is not live although the revision is right: it was made for
+    another session.
+    """
+    with transaction.atomic():
+        session = lock_session(session_id)
+        if session.compaction_revision != expected_revision:
+            return Stale(expected_revision, session.compaction_revision)
+        made = _new_pass(session, record, edit, circumstances)
+        _archive(session, edit, made)
+        rows = _insert(session, edit.inserted, made, circumstances.token_counter)
+        _finish_pass(session, made, edit, rows)
+        _save_summaries(session, made, edit, rows, record)
+        session.state = state_json(state)
+        _count_pass(session, record)
+        save_locked(session, "state", "passes_total", "failed_passes", *_PASS_COLUMNS.values())
+        tell(session, EventKind.PASS, (*edit.archived, *edit.superseded, *(row.pk for row in rows)))
+    return Committed(made.pk, made.number, made.seq, session.compaction_revision, tuple(row.pk for row in rows))
+
+
+def store_state(session_id: int, state: CompactionState, expected_revision: int) -> bool:
+    """Store a state that changed without a pass (a turn that only counted). False when it is stale."""
+    with transaction.atomic():
+        session = lock_session(session_id)
+        if session.compaction_revision != expected_revision:
+            return False
+        session.state = state_json(state)
+        save_locked(session, "state")
+    return True
+
+
+_PASS_COLUMNS = {
+    PassKind.MICRO: "micro_passes",
+    PassKind.DEFRAG: "defrag_passes",
+    PassKind.BATCH: "batch_passes",
+    PassKind.PRUNE: "prune_passes",
+}
+
+
+def _new_pass(session: Session, record: PassRecord, edit: Edit, circumstances: Circumstances) -> CompactionPass:
+    session.last_seq += 1
+    made = CompactionPass(
+        session=session,
+        number=session.passes_total + 1,
+        origin=PassOrigin.ENGINE,
+        seq=session.last_seq,
+        at=timezone.now(),
+        turn=circumstances.turn,
+        policy_revision_id=circumstances.policy_revision_id,
+        revision_before=session.compaction_revision,
+        revision_after=session.compaction_revision + 1,
+        state_before=session.state,
+        committed=not edit.is_empty,
+        trigger=circumstances.trigger,
+        started_at=circumstances.started_at,
+        threshold_source=circumstances.threshold_source,
+        telemetry=storable_json(circumstances.telemetry),
+        cache_estimate=storable_json(circumstances.cache_estimate),
+        counted_tokens_before=session.live_tokens,
+    )
+    fill_facts(made, record)
+    made.save(force_insert=True)
+    session.compaction_revision += 1
+    return made
+
+
+def _archive(session: Session, edit: Edit, made: CompactionPass) -> None:
+    rows = MessageRow.objects.filter(session_id=session.pk, id__in=edit.removed, died_seq__isnull=True)
+    stamped = rows.values_list("id", "kind", "role", "tokens")
+    missing = edit.removed - {row_id for row_id, *_ in stamped}
+    if missing:
+        raise ValueError(f"the edit names rows that are not live in session {session.pk}: {sorted(missing)}")
+    counters = Counters(session)
+    for _, kind, role, tokens in stamped:
+        counters.archived(RowKind(kind), Role(role), tokens)
+    rows.update(died_seq=made.seq, archived_by=made)
+
+
+def _insert(session: Session, inserted: Sequence[NewRow], made: CompactionPass, token_counter: str) -> list[MessageRow]:
+    counters = Counters(session)
+    rows = []
+    for new in inserted:
+        row = new_message_row(
+            session.pk,
+            new.message,
+            position=new.position,
+            born_seq=made.seq,
+            tokens=new.tokens,
+            token_counter=token_counter,
+            kind=new.kind,
+            by_person=False,
+        )
+        row.made_by, row.replaces_id, row.at = made, new.replaces, made.at
+        counters.born(new.kind, new.message.role, row.tokens)
+        rows.append(row)
+    return MessageRow.objects.bulk_create(rows)
+
+
+def _finish_pass(session: Session, made: CompactionPass, edit: Edit, rows: Sequence[MessageRow]) -> None:
+    """What is known only after the rows were written: their ids, the totals, and the event."""
+    made.edit = edit_json(edit, [row.pk for row in rows])
+    made.counted_tokens_after = session.live_tokens
+    made.save(update_fields=["edit", "counted_tokens_after"])
+    positions = [row.position for row in rows]
+    event = event_at(
+        session,
+        made.seq,
+        EventKind.PASS,
+        at=made.at,
+        first_position=min(positions, default=None),
+        last_position=max(positions, default=None),
+        compaction_pass=made,
+    )
+    event.save(force_insert=True)
+
+
+def _save_summaries(
+    session: Session, made: CompactionPass, edit: Edit, rows: Sequence[MessageRow], record: PassRecord
+) -> None:
+    summaries = [row for row in rows if RowKind(row.kind).is_summary]
+    if not summaries:
+        return
+    SummaryRevision.objects.filter(session_id=session.pk, row_id__in=edit.removed, superseded_by__isnull=True).update(
+        superseded_by=made
+    )
+    number = SummaryRevision.objects.filter(session_id=session.pk).count()
+    SummaryRevision.objects.bulk_create(
+        SummaryRevision(
+            session_id=session.pk,
+            number=number + index,
+            kind=SummaryKind(made.kind),
+            text=record.summary_after if len(summaries) == 1 else row.content,
+            tokens=record.rolling_summary_tokens if len(summaries) == 1 else row.tokens,
+            compaction_pass=made,
+            row=row,
+        )
+        for index, row in enumerate(summaries, start=1)
+    )
+
+
+def _count_pass(session: Session, record: PassRecord) -> None:
+    session.passes_total += 1
+    if record.outcome.is_failure:
+        session.failed_passes += 1
+        return
+    column = _PASS_COLUMNS.get(PassKind(record.kind.value))
+    if column is not None:
+        setattr(session, column, getattr(session, column) + 1)

@@ -1,0 +1,74 @@
+"""Deleting a session: everything the list shows as one conversation, and nothing else.
+
+A conversation that was continued by compaction is a chain of sessions; all of the chain goes, with its archive.
+Branches and sub-agents are sessions of their own: they stay, lose their link, and are named in the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db import connection, transaction
+
+from sessions_app.models import Session
+
+# In the order in which nothing points to what is deleted; each is found by an index that the session leads.
+_TABLES = (
+    "sessions_app_summaryrevision",
+    "sessions_app_sessionevent",
+    "sessions_app_rowlifetime",
+    "sessions_app_messagerow",
+    "sessions_app_compactionpass",
+    "sessions_app_turn",
+)
+CONTINUATION = "compression"
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """Public ids of the sessions that are gone, and of those that came from them and stay."""
+
+    deleted: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
+def delete_session(session_id: int) -> Deletion:
+    """Delete the whole chain of continuations that `session_id` is part of. Raises Session.DoesNotExist."""
+    with transaction.atomic():
+        chain = _chain(Session.objects.get(pk=session_id))
+        ids = [session.pk for session in chain]
+        kept = tuple(
+            Session.objects.filter(parent_id__in=ids)
+            .exclude(pk__in=ids)
+            .order_by("id")
+            .values_list("public_id", flat=True)
+        )
+        _delete(ids)
+    return Deletion(tuple(session.public_id for session in chain), kept)
+
+
+def _chain(session: Session) -> list[Session]:
+    """The session's continuations in both directions, root first. A loop in the links ends the walk."""
+    seen = {session.pk}
+    root = session
+    while root.parent_link == CONTINUATION and root.parent is not None and root.parent_id not in seen:
+        root = root.parent
+        seen.add(root.pk)
+    chain, found = [root], {root.pk}
+    frontier = [root.pk]
+    while frontier:
+        children = Session.objects.filter(parent_id__in=frontier, parent_link=CONTINUATION).exclude(pk__in=found)
+        fresh = list(children.order_by("id"))
+        chain += fresh
+        frontier = [child.pk for child in fresh]
+        found |= set(frontier)
+    return chain
+
+
+def _delete(ids: list[int]) -> None:
+    Session.objects.filter(pk__in=ids).update(parent=None, parent_row=None)
+    Session.objects.filter(parent_id__in=ids).update(parent=None, parent_row=None)
+    with connection.cursor() as cursor:
+        for table in _TABLES:
+            cursor.execute(f"DELETE FROM {table} WHERE session_id = ANY(%s)", [ids])
+    Session.objects.filter(pk__in=ids).delete()

@@ -1,0 +1,61 @@
+"""Projects, their members, and revisions of their settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+
+from sessions_app.models import MemberRole, PolicyRevision, Project, ProjectMember
+
+DEFAULT_SLUG: Final = "default"
+
+
+def create_project(slug: str, name: str, owner: AbstractBaseUser | None = None) -> Project:
+    """A new project, with its owner and its first policy revision. Raises IntegrityError when the slug is taken."""
+    with transaction.atomic():
+        project = Project.objects.create(slug=slug, name=name)
+        PolicyRevision.objects.create(project=project, number=1, settings={}, note="Defaults")
+        if owner is not None:
+            ProjectMember.objects.create(project=project, user_id=owner.pk, role=MemberRole.OWNER)
+    return project
+
+
+def default_project() -> Project:
+    """The project that takes what names no project; made when it is first asked for."""
+    found = Project.objects.filter(slug=DEFAULT_SLUG).first()
+    if found is not None:
+        return found
+    with transaction.atomic():
+        project, is_new = Project.objects.get_or_create(slug=DEFAULT_SLUG, defaults={"name": "Default"})
+        if is_new:
+            PolicyRevision.objects.create(project=project, number=1, settings={}, note="Defaults")
+    return project
+
+
+def add_member(project: Project, user: AbstractBaseUser, role: MemberRole) -> ProjectMember:
+    """Give `user` a role in `project`, or another one than before."""
+    member, _ = ProjectMember.objects.update_or_create(
+        project=project, user_id=user.pk, defaults={"role": MemberRole(role)}
+    )
+    return member
+
+
+def save_policy(
+    project_id: int, settings: Mapping[str, Any], author: AbstractBaseUser | None, note: str = ""
+) -> PolicyRevision:
+    """A new revision with `settings`, which the caller has validated. Running passes keep theirs."""
+    with transaction.atomic():
+        project = Project.objects.select_for_update().get(pk=project_id)
+        newest = project.policy_revisions.order_by("-number").first()
+        project.policy_settings = dict(settings)
+        project.save(update_fields=["policy_settings"])
+        return PolicyRevision.objects.create(
+            project=project,
+            number=1 if newest is None else newest.number + 1,
+            settings=dict(settings),
+            author_id=None if author is None else author.pk,
+            note=note,
+        )

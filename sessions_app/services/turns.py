@@ -1,0 +1,93 @@
+"""Turns of a session: their spans as rows arrive, and the times at which they pass through their end.
+
+A turn ends in three steps: the reply was sent, the pass after it runs (finalizing), the turn is over. The pass is a
+job, so the first step never waits for the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.utils import timezone
+
+from compaction.messages import RowKind
+from sessions_app.deferring import defer_finalize_turn
+from sessions_app.models import EventKind, MessageRow, Session, SessionStatus, Turn
+from sessions_app.services.locking import lock_session, record_event, save_locked
+from sessions_app.turn_tracking import TurnSpan, TurnTracker
+
+
+def tracker_of(session: Session) -> TurnTracker:
+    """A tracker that goes on where the stored rows of a locked session end."""
+    last = (
+        MessageRow.objects.filter(session_id=session.pk, kind=RowKind.MESSAGE.value)
+        .order_by("-position", "-id")
+        .only("role", "by_person")
+        .first()
+    )
+    return TurnTracker(session.turns_total, last is not None and last.role == "user" and last.by_person)
+
+
+def save_turns(session_id: int, spans: Sequence[TurnSpan]) -> None:
+    """Insert the turns that are new and extend the one that goes on."""
+    known = set(
+        Turn.objects.filter(session_id=session_id, number__in=[span.number for span in spans]).values_list(
+            "number", flat=True
+        )
+    )
+    Turn.objects.bulk_create([_turn(session_id, span) for span in spans if span.number not in known])
+    for span in spans:
+        if span.number in known:
+            Turn.objects.filter(session_id=session_id, number=span.number).update(
+                last_position=span.last_position, is_finished=span.is_finished
+            )
+
+
+def _turn(session_id: int, span: TurnSpan) -> Turn:
+    return Turn(
+        session_id=session_id,
+        number=span.number,
+        first_position=span.first_position,
+        last_position=span.last_position,
+        started_at=span.started_at,
+        is_finished=span.is_finished,
+        interrupted=span.interrupted,
+    )
+
+
+def finish_turn(session_id: int, *, interrupted: bool = False) -> int | None:
+    """Note that the reply of the newest turn was sent; returns its number, None when there is no turn.
+
+    The job that runs the pass is asked for in the same transaction. Calling it again for the same turn changes nothing.
+    """
+    with transaction.atomic():
+        session = lock_session(session_id)
+        turn = Turn.objects.filter(session_id=session_id, number=session.turns_total).first()
+        if turn is None or turn.reply_sent_at is not None:
+            return None
+        turn.reply_sent_at = timezone.now()
+        turn.interrupted = interrupted
+        turn.is_finished = turn.is_finished and not interrupted
+        turn.save(update_fields=["reply_sent_at", "interrupted", "is_finished"])
+        record_event(session, EventKind.TURN_FINISHED)
+        session.status = SessionStatus.IDLE
+        save_locked(session, "status")
+        defer_finalize_turn(session_id)
+    return turn.number
+
+
+def waiting_turns(session_id: int) -> list[Turn]:
+    """Turns whose reply was sent and whose end is still to come, oldest first."""
+    waiting = Turn.objects.filter(session_id=session_id, reply_sent_at__isnull=False, ended_at__isnull=True)
+    return list(waiting.order_by("number"))
+
+
+def mark_finalizing(turn: Turn) -> None:
+    """Note that the pass after `turn` begins. A second attempt keeps the first time."""
+    Turn.objects.filter(pk=turn.pk, finalizing_at__isnull=True).update(finalizing_at=timezone.now())
+
+
+def mark_finalized(turn: Turn) -> None:
+    """Note that `turn` is over, whatever came of its pass."""
+    Turn.objects.filter(pk=turn.pk, ended_at__isnull=True).update(ended_at=timezone.now())
