@@ -102,6 +102,14 @@ DATABASES["default"] |= {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+# The queue also wakes the worker by a notification; looking this often covers a lost one.
+PROCRASTINATE_WORKER_DEFAULTS = {
+    "concurrency": env.integer("HERMES_SITE_WORKER_CONCURRENCY", 2, 1, 100),
+    "fetch_job_polling_interval": 0.2,
+    "abort_job_polling_interval": 0.2,
+    "shutdown_graceful_timeout": 5.0,
+}
+
 CHANNEL_REDIS_URL = env.redis_url("CHANNEL_REDIS_URL")
 CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}

@@ -74,12 +74,27 @@ class RowAppended:
 
 
 @dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A pass put `row` in the place of a live row, which left: a pruned tool result, or a text it changed.
+
+    row.kind is PRUNE_STUB for a tool result, MESSAGE otherwise.
+    """
+
+    foreign_id: str
+    row: SourceRow
+
+
+@dataclass(frozen=True, slots=True)
 class PassRecorded:
     """Another program compacted: these rows left the live context, these rows entered it.
 
-    kind: RowKind of the summary it made (micro or batch). archived: foreign ids of rows and of superseded summaries.
+    kind: RowKind of the summary it made (micro or batch); PRUNE_STUB when it only rewrote rows.
+    archived: foreign ids of rows and of superseded summaries; empty when the summary stands for rows that the source
+    does not hold (an export of live rows only, the first rows of a session that continues another one).
     inserted: the summary rows (none when the source hides the text). opaque: the summary exists but can't be read.
-    before: foreign id of the live row the summary stands in front of, None = at the place of the first archived row.
+    before: foreign id of the live row the summary stands in front of; None = at the place of the first id in
+    `archived`, or at the end when that is empty.
+    rewritten: rows that were replaced where they stood, in order; their originals are not named in `archived`.
     Figures are as recorded; None when the source does not say.
     """
 
@@ -87,6 +102,7 @@ class PassRecorded:
     archived: tuple[str, ...]
     inserted: tuple[SourceRow, ...] = ()
     before: str | None = None
+    rewritten: tuple[Rewrite, ...] = ()
     at: float | None = None
     trigger: str | None = None
     tokens_before: int | None = None
