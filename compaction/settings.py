@@ -23,23 +23,28 @@ _OFF_WORDS = frozenset({"false", "no", "off", "0"})
 
 
 class Severity(StrEnum):
-    """How a written value was treated."""
+    """How a written value was treated. A note is about a value that was taken as it stands."""
 
     ERROR = "error"
     CLAMPED = "clamped"
     NOT_USED = "not_used"
     UNKNOWN = "unknown"
+    NOTE = "note"
 
 
 @dataclass(frozen=True, slots=True)
 class SettingProblem:
-    """One message about one key. `given` and `effective` are shown as they would be written in a settings file."""
+    """One message about one key. `given` and `effective` are shown as they would be written in a settings file.
+
+    line: where the key stands in that file, from 1; None when the value did not come from a text.
+    """
 
     key: str
     message: str
     severity: Severity
     given: str
     effective: str = ""
+    line: int | None = None
 
 
 class SettingKind(StrEnum):
@@ -57,6 +62,7 @@ class SettingKind(StrEnum):
 class Setting:
     """One setting: its key, type, default and bounds, and for people what it means and why the default is what it is.
 
+    label, group: its name and the heading it stands under on a page.
     lowest, highest: inclusive; None is unbounded. words: the allowed words with what they stand for.
     is_optional: whether null is a value of its own ("no limit").
     low_is_unset: whether a value below `lowest` is read as not set, rather than as `lowest`.
@@ -67,6 +73,8 @@ class Setting:
     default: SettingValue
     meaning: str
     why: str = ""
+    label: str = ""
+    group: str = ""
     unit: str = ""
     lowest: float | None = None
     highest: float | None = None
@@ -197,7 +205,7 @@ def _read_word(setting: Setting, given: object, path: str) -> ReadValue:
 
 def _read_text(setting: Setting, given: object, path: str) -> ReadValue:
     if not isinstance(given, str):
-        return _refused(setting, given, path, "text")
+        return _refused(setting, given, path, "text (write it in quotes)")
     return ReadValue(given.strip())
 
 
