@@ -13,13 +13,13 @@ from enum import StrEnum
 from itertools import islice
 from typing import Final
 
-from compaction.budgets import TailBudget
+from compaction.budgets import TailBudget, rolling_output_tokens, rolling_target_tokens
 from compaction.edits import Edit, NewRow
 from compaction.exchanges import Exchange, exchanges_from, resolve_cursor
 from compaction.markers import body_of, strip_frame, summary_message
 from compaction.messages import Row, RowKey, RowKind
 from compaction.policy import CompactionPolicy, MicroWhen
-from compaction.prompts import absorb_limits, absorb_request, defrag_limits, defrag_request
+from compaction.prompts import SummaryLimits, absorb_request, defrag_request
 from compaction.records import Outcome, PassKind, PassRecord, Span
 from compaction.replies import Unusable, UnusableReason, judge_reply
 from compaction.state import CompactionState
@@ -32,6 +32,8 @@ MOST_FAILURES: Final = 3
 # After a defrag that gained nothing, absorption goes on until the summary has grown this much or this often (ENGINE 6).
 DEFRAG_HOLD_GROWTH: Final = 1.25
 DEFRAG_HOLD_PASSES: Final = 5
+# A defrag must make room for several passes, so it aims lower than an absorbing pass.
+DEFRAG_SHARE_OF_TARGET: Final = 0.67
 # A reply cut off for its length asks for a defrag when the summary fills more than this share of its threshold.
 DEFRAG_ON_LENGTH_SHARE: Final = 0.5
 _NO_EDIT: Final = Edit()
@@ -43,7 +45,6 @@ class NothingReason(StrEnum):
     MICRO_OFF = "micro_off"
     TURN_NOT_FINISHED = "turn_not_finished"
     WAITS_FOR_CADENCE = "waits_for_cadence"
-    WINDOW_UNKNOWN = "window_unknown"
     CACHE_WARM = "cache_warm"
     CACHE_UNKNOWN = "cache_unknown"
     BELOW_TAIL_BUDGET = "below_tail_budget"
@@ -56,14 +57,16 @@ class NothingReason(StrEnum):
 class PassContext:
     """What a pass is made under. It is fixed when the pass starts, whatever is saved meanwhile.
 
-    threshold_tokens, tail: None while the window is unknown. is_cache_cold: whether the provider's prompt cache has
-    expired since the last request; None when that can't be known.
+    threshold_tokens: None while the window is unknown; the tail then has its usual size and occupancy is unknown.
+    is_cache_cold: whether the provider's prompt cache has expired since the last request; None when that can't be
+    known.
     """
 
     policy: CompactionPolicy
     counter: TokenCounter
     threshold_tokens: int | None
-    tail: TailBudget | None
+    head_limit_tokens: int
+    tail: TailBudget
     context_limit_tokens: int | None = None
     fixed_overhead_tokens: int = 0
     aux_window_tokens: int | None = None
@@ -126,14 +129,12 @@ def plan_micro(
 
 
 def _plan_due(transcript: Transcript, state: CompactionState, context: PassContext) -> Nothing | MicroPlan:
-    if context.threshold_tokens is None or context.tail is None:
-        return Nothing(NothingReason.WINDOW_UNKNOWN, state)
     if context.policy.micro_compact_when is MicroWhen.CACHE_COLD and not context.is_cache_cold:
         is_unknown = context.is_cache_cold is None
         return Nothing(NothingReason.CACHE_UNKNOWN if is_unknown else NothingReason.CACHE_WARM, state)
     policy = context.policy
     zones = find_zones(
-        transcript, policy.protect_first_n, policy.min_tail_user_messages, context.threshold_tokens, context.tail
+        transcript, policy.protect_first_n, policy.min_tail_user_messages, context.head_limit_tokens, context.tail
     )
     if zones.is_tail_cut:
         return Nothing(NothingReason.NEWEST_TURN_EXCEEDS_TAIL, state, zones)
@@ -216,13 +217,18 @@ def _request(
     kind: PassKind, state: CompactionState, context: PassContext, exchanges: tuple[Exchange, ...]
 ) -> SummaryRequest | None:
     policy = context.policy
-    sizes = (policy.micro_compact_defrag_threshold_tokens, policy.summary_tokens_ceiling)
+    limits = _limits(kind, policy)
     if kind is PassKind.DEFRAG:
-        return defrag_request(state.rolling_summary, defrag_limits(*sizes), context.counter, context.aux_window_tokens)
+        return defrag_request(state.rolling_summary, limits, context.counter, context.aux_window_tokens)
     messages = [row.message for exchange in exchanges for row in exchange.rows]
-    return absorb_request(
-        state.rolling_summary, messages, absorb_limits(*sizes), context.counter, context.aux_window_tokens
-    )
+    return absorb_request(state.rolling_summary, messages, limits, context.counter, context.aux_window_tokens)
+
+
+def _limits(kind: PassKind, policy: CompactionPolicy) -> SummaryLimits:
+    target_tokens = rolling_target_tokens(policy)
+    if kind is PassKind.DEFRAG:
+        target_tokens = max(1, int(target_tokens * DEFRAG_SHARE_OF_TARGET))
+    return SummaryLimits(target_tokens, rolling_output_tokens(policy))
 
 
 def settle_micro(plan: MicroPlan, reply: Reply | None) -> Settlement:

@@ -18,12 +18,6 @@ from compaction.serialise import TOTAL_LIMIT_CHARS, serialise
 from compaction.summarizer import Purpose, SummaryRequest
 from compaction.tokens import TokenCounter
 
-# The answer may fill this share of the defrag threshold, so that a pass or two fit before the next defrag (ENGINE 5.3).
-ABSORB_SHARE_OF_DEFRAG: Final = 0.75
-# A defrag must make room for several passes, so it aims lower than an absorbing pass.
-DEFRAG_SHARE_OF_DEFRAG: Final = 0.5
-# The cut-off lies above the defrag threshold; below it long summaries could only fail (ENGINE 5.3).
-OUTPUT_SHARE_OF_DEFRAG: Final = 1.25
 # Room a prompt must have for the transcript itself before a call makes sense.
 LEAST_TRANSCRIPT_TOKENS: Final = 400
 _LEAST_LIMIT_CHARS: Final = 800
@@ -45,25 +39,10 @@ commands, identifiers, error messages and figures.
 
 @dataclass(frozen=True, slots=True)
 class SummaryLimits:
-    """Sizes of one answer, in tokens, derived from the defrag threshold and the summary ceiling."""
+    """Sizes of one answer in tokens: what is asked for, and where the answer is cut off."""
 
     budget_tokens: int
     max_output_tokens: int
-
-
-def absorb_limits(defrag_threshold_tokens: int, ceiling_tokens: int) -> SummaryLimits:
-    """The sizes for an absorbing pass."""
-    return _limits(defrag_threshold_tokens, ceiling_tokens, ABSORB_SHARE_OF_DEFRAG)
-
-
-def defrag_limits(defrag_threshold_tokens: int, ceiling_tokens: int) -> SummaryLimits:
-    """The sizes for a defrag."""
-    return _limits(defrag_threshold_tokens, ceiling_tokens, DEFRAG_SHARE_OF_DEFRAG)
-
-
-def _limits(defrag_threshold_tokens: int, ceiling_tokens: int, share: float) -> SummaryLimits:
-    most = max(1, min(int(defrag_threshold_tokens * OUTPUT_SHARE_OF_DEFRAG), ceiling_tokens))
-    return SummaryLimits(max(1, min(int(defrag_threshold_tokens * share), most)), most)
 
 
 def absorb_request(

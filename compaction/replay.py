@@ -21,6 +21,7 @@ from compaction.records import Outcome, PassKind, PassRecord
 from compaction.sliding_window import truncate
 from compaction.state import CompactionState
 from compaction.summarizer import Reply, Summarizer
+from compaction.threshold import occupancy_pct
 from compaction.turns import is_finished, split_turns
 
 
@@ -183,8 +184,3 @@ class Replay:
         if zones is None:
             return self._state.cursor
         return resolve_cursor(self._live, self._state.cursor, zones.middle_start, zones.tail_start)
-
-
-def occupancy_pct(tokens: int, threshold_tokens: int | None) -> float | None:
-    """`tokens` as share of the threshold in per cent, one decimal; None while the threshold is unknown."""
-    return round(tokens / threshold_tokens * 100, 1) if threshold_tokens else None

@@ -22,13 +22,13 @@ ONLY_PROTECTED_TURNS = "only_protected_turns"
 
 def truncate(transcript: Transcript, state: CompactionState, context: PassContext) -> Nothing | Settlement:
     """Drop what no longer fits, or say why nothing is dropped."""
-    if context.threshold_tokens is None or context.tail is None:
+    if context.threshold_tokens is None:
         return Nothing(WINDOW_UNKNOWN, state)
     tokens_before = context.fixed_overhead_tokens + transcript.live_tokens
     excess_tokens = tokens_before - context.threshold_tokens + 1
     if excess_tokens <= 0:
         return Nothing(BELOW_THRESHOLD, state)
-    zones = find_zones(transcript, context.policy.protect_first_n, 1, context.threshold_tokens, context.tail)
+    zones = find_zones(transcript, context.policy.protect_first_n, 1, context.head_limit_tokens, context.tail)
     dropped = _oldest_turns(tuple(transcript.forward(zones.middle_start)), excess_tokens)
     if not dropped:
         return Nothing(ONLY_PROTECTED_TURNS, state, zones)

@@ -10,14 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from compaction.budgets import TailBudget
 from compaction.messages import Role, Row, RowKey
 from compaction.transcript import Transcript
-
-# The head may fill this share of the threshold before it is cut inside the first turn (ENGINE 3.1).
-HEAD_SHARE_OF_THRESHOLD: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +57,14 @@ def opening_rows(has_system: bool, protect_first_n: int) -> int:
 
 
 def find_zones(
-    transcript: Transcript, protect_first_n: int, min_user_rows: int, threshold_tokens: int, budget: TailBudget
+    transcript: Transcript, protect_first_n: int, min_user_rows: int, head_limit_tokens: int, budget: TailBudget
 ) -> Zones:
-    """The zones of `transcript` under a known threshold. The tail is made of whole turns.
+    """The zones of `transcript`. The tail is made of whole turns.
 
     protect_first_n, min_user_rows: rows (settings `protect_first_n` and `min_tail_user_messages`).
+    head_limit_tokens: where the head is cut inside the first turn (a share of the threshold).
     """
-    head = _head(transcript, protect_first_n, int(threshold_tokens * HEAD_SHARE_OF_THRESHOLD))
+    head = _head(transcript, protect_first_n, head_limit_tokens)
     head_end = head[-1].key if head else None
     tail = _Tail(budget, min_user_rows)
     for row in _rows_behind(transcript, head_end):
