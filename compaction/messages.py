@@ -104,9 +104,14 @@ class Message:
     @property
     def has_content(self) -> bool:
         """Whether there is text that is not blank, or any part that is not text."""
-        if self.content is None or isinstance(self.content, str):
-            return bool(self.content and self.content.strip())
-        return any(not isinstance(part, TextPart) or part.text.strip() for part in self.content)
+        return has_content(self.content)
+
+
+def has_content(content: Content) -> bool:
+    """Whether `content` holds text that is not blank, or any part that is not text."""
+    if content is None or isinstance(content, str):
+        return bool(content and content.strip())
+    return any(not isinstance(part, TextPart) or part.text.strip() for part in content)
 
 
 class RowKey(NamedTuple):

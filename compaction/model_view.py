@@ -12,11 +12,15 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from compaction.messages import Content, Message, Part, Role, Row, RowKind, TextPart
+from compaction.messages import Content, Message, Part, Role, Row, RowKind, TextPart, has_content
 from compaction.tool_pairs import Round, open_round, pair_rounds
 
-# Sent when no user row is live at all: providers refuse a request without a user message.
-CONTINUE_REQUEST: Final = "Continue."
+# Put in front of a conversation that the agent opens: providers want a user to speak first. It stands in front, not
+# behind, so that later requests leave what was sent before unchanged.
+OPENING_REQUEST: Final = "(The conversation begins with the assistant.)"
+# A user's message without any content that stands between two answers: providers refuse empty messages, and leaving it
+# out would join the answers and change what was sent before.
+EMPTY_REQUEST: Final = "(empty message)"
 
 
 class Profile(StrEnum):
@@ -33,6 +37,7 @@ class RepairKind(StrEnum):
     DROPPED_RESULT = "dropped_result"
     DROPPED_CALL = "dropped_call"
     DROPPED_EMPTY = "dropped_empty"
+    FILLED_EMPTY = "filled_empty"
     MOVED_RESULT = "moved_result"
     ADDED_USER = "added_user"
     SUMMARY_AS_USER = "summary_as_user"
@@ -74,16 +79,14 @@ def model_view(rows: Sequence[Row], profile: Profile = Profile.STRICT) -> ModelV
     entries = _with_summary_roles(entries, rows, repairs)
     if profile is Profile.STRICT:
         entries = list(_merged(entries, repairs))
-    if not any(entry.message.role is Role.USER for entry in entries):
-        entries.append(ViewMessage(Message(Role.USER, CONTINUE_REQUEST), ()))
-        repairs.append(Repair(RepairKind.ADDED_USER, ()))
-    return ModelView(tuple(entries), tuple(repairs))
+    entries = [_filled(entry, repairs) for entry in entries]
+    return ModelView(tuple(_opened_by_user(entries, repairs)), tuple(repairs))
 
 
 def _not_empty(rows: Sequence[Row], repairs: list[Repair]) -> list[Row]:
     kept = []
     for row in rows:
-        if row.message.has_content or row.message.tool_calls or row.role is Role.TOOL:
+        if row.message.has_content or row.message.tool_calls or row.role in (Role.TOOL, Role.USER):
             kept.append(row)
         else:
             repairs.append(Repair(RepairKind.DROPPED_EMPTY, (row.id,)))
@@ -119,6 +122,28 @@ def _round_entries(rows: Sequence[Row], found: Round, is_running: bool, repairs:
         if index != found.index + offset:
             repairs.append(Repair(RepairKind.MOVED_RESULT, (rows[index].id,)))
         yield ViewMessage(rows[index].message, (rows[index].id,))
+
+
+def _filled(entry: ViewMessage, repairs: list[Repair]) -> ViewMessage:
+    """`entry`, or a mark in place of a user's message that holds nothing."""
+    if entry.message.role is not Role.USER or entry.message.has_content:
+        return entry
+    repairs.append(Repair(RepairKind.FILLED_EMPTY, entry.row_ids))
+    return ViewMessage(replace(entry.message, content=EMPTY_REQUEST), entry.row_ids)
+
+
+def _opened_by_user(entries: list[ViewMessage], repairs: list[Repair]) -> list[ViewMessage]:
+    """`entries` with a user's message as the first one behind the system prompt."""
+    first = next((n for n, entry in enumerate(entries) if not is_system(entry.message)), len(entries))
+    if first < len(entries) and entries[first].message.role is Role.USER:
+        return entries
+    repairs.append(Repair(RepairKind.ADDED_USER, ()))
+    return [*entries[:first], ViewMessage(Message(Role.USER, OPENING_REQUEST), ()), *entries[first:]]
+
+
+def is_system(message: Message) -> bool:
+    """Whether the operator speaks, not the user or the agent."""
+    return message.role in (Role.SYSTEM, Role.DEVELOPER)
 
 
 def _holds(calls: Iterable[object], wanted: object) -> bool:
@@ -179,8 +204,10 @@ def merge(first: Message, second: Message) -> Message:
 
 
 def _joined(first: Content, second: Content) -> Content:
-    if not first or not second:
-        return first or second
+    """Both contents with a blank line between; a content without anything in it adds nothing."""
+    if not has_content(first) or not has_content(second):
+        return second if has_content(second) else first
+    assert first is not None and second is not None
     if isinstance(first, str) and isinstance(second, str):
         return f"{first}\n\n{second}"
     return (*_parts(first), *_parts(second))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from compaction.messages import Message, Role
-from compaction.model_view import Profile, can_merge
+from compaction.model_view import Profile, can_merge, is_system
 from compaction.tool_pairs import open_round, pair_rounds
 
 
@@ -25,15 +25,16 @@ class Violation:
 
 def violations(messages: Sequence[Message], profile: Profile = Profile.STRICT) -> tuple[Violation, ...]:
     """All violations of `profile`; none means that a provider of this kind accepts the list."""
-    found = [*_has_user(messages), *_no_empty(messages), *_calls_are_answered(messages)]
+    found = [*_user_speaks_first(messages), *_no_empty(messages), *_calls_are_answered(messages)]
     if profile is Profile.STRICT:
         found.extend(_roles_alternate(messages))
     return tuple(found)
 
 
-def _has_user(messages: Sequence[Message]) -> Iterator[Violation]:
-    if not any(message.role is Role.USER for message in messages):
-        yield Violation("has_user", None, "no user message")
+def _user_speaks_first(messages: Sequence[Message]) -> Iterator[Violation]:
+    first = next((message for message in messages if not is_system(message)), None)
+    if first is None or first.role is not Role.USER:
+        yield Violation("user_speaks_first", None, "the first message behind the system prompt is not a user's")
 
 
 def _no_empty(messages: Sequence[Message]) -> Iterator[Violation]:
