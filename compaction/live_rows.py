@@ -7,9 +7,19 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from compaction.edits import Edit, row_from_new
+from compaction.edits import Edit, NewRow, row_from_new
 from compaction.messages import Row, RowKey
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What an edit did: the rows that left, summaries apart, and the rows that were born."""
+
+    archived: tuple[Row, ...] = ()
+    superseded: tuple[Row, ...] = ()
+    inserted: tuple[Row, ...] = ()
 
 
 class LiveRows:
@@ -54,23 +64,27 @@ class LiveRows:
         if row.is_summary:
             insort(self._summaries, row, key=_key)
 
-    def apply(self, edit: Edit) -> tuple[Row, ...]:
-        """Apply `edit` and return the rows that were born. Raises KeyError for rows that are not live."""
+    def apply(self, edit: Edit) -> Applied:
+        """Apply `edit`. Raises KeyError, before anything is changed, for rows that are not live."""
         for row_id in edit.removed:
-            self._remove(row_id)
-        born = []
-        for new in edit.inserted:
-            born.append(row_from_new(new, self._next_id))
-            self._next_id += 1
-            self.insert(born[-1])
-        return tuple(born)
+            self._keys[row_id]
+        archived = tuple(self._remove(row_id) for row_id in edit.archived)
+        superseded = tuple(self._remove(row_id) for row_id in edit.superseded)
+        return Applied(archived, superseded, tuple(self._bear(new) for new in edit.inserted))
 
-    def _remove(self, row_id: int) -> None:
+    def _bear(self, new: NewRow) -> Row:
+        row = row_from_new(new, self._next_id)
+        self._next_id += 1
+        self.insert(row)
+        return row
+
+    def _remove(self, row_id: int) -> Row:
         index = bisect_left(self._rows, self._keys.pop(row_id), key=_key)
         row = self._rows.pop(index)
         self._live_tokens -= row.tokens
         if row.is_summary:
             self._summaries.remove(row)
+        return row
 
 
 def _key(row: Row) -> RowKey:

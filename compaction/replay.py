@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from compaction.errors import InvalidInput
 from compaction.exchanges import resolve_cursor
-from compaction.live_rows import LiveRows
+from compaction.live_rows import Applied, LiveRows
 from compaction.messages import Message, Row, RowKey
 from compaction.micro import MicroPlan, Nothing, PassContext, Settlement, plan_micro, settle_micro
 from compaction.model_view import model_view
@@ -43,7 +43,7 @@ RUNNABLE_POLICIES = frozenset({ReplayPolicy.NONE, ReplayPolicy.MICRO, ReplayPoli
 class Step:
     """One decision after one turn. Turns and steps count from 1; `cursor` is where the next exchange is looked for.
 
-    inserted: the rows the step brought into the simulated context.
+    applied: the rows that left the simulated context and the rows the step brought into it.
     """
 
     number: int
@@ -51,7 +51,7 @@ class Step:
     record: PassRecord
     state: CompactionState
     cursor: RowKey | None
-    inserted: tuple[Row, ...] = ()
+    applied: Applied
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +174,10 @@ class Replay:
 
     def _step(self, turn_number: int, settlement: Settlement) -> Step:
         self._state = settlement.state
-        inserted = self._live.apply(settlement.record.edit)
+        applied = self._live.apply(settlement.record.edit)
         self._outcomes[settlement.record.outcome] += 1
         self._steps += 1
-        return Step(self._steps, turn_number, settlement.record, self._state, self._cursor(settlement), inserted)
+        return Step(self._steps, turn_number, settlement.record, self._state, self._cursor(settlement), applied)
 
     def _cursor(self, settlement: Settlement) -> RowKey | None:
         zones = settlement.record.zones
