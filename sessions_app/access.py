@@ -1,0 +1,83 @@
+"""Who may see and change what: the one place that knows the rules.
+
+A person sees the projects they are a member of and nothing else; a superuser is a person like any other here. Getters
+answer 404 to strangers, so that nobody learns what exists. Somebody who may read but not write is told so (403).
+"""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+
+from sessions_app.models import CompactionPass, ImportJob, MemberRole, Project, ProjectMember, ReplayRun, Session
+
+User = AbstractBaseUser | AnonymousUser
+WRITING_ROLES = (MemberRole.OWNER, MemberRole.EDITOR)
+
+
+def memberships_of(user: User) -> QuerySet[ProjectMember]:
+    """The user's roles; none for somebody who has not logged in."""
+    # Asked apart from the other tables: over a join, "user is null" would match projects that have no member.
+    return ProjectMember.objects.none() if user.pk is None else ProjectMember.objects.filter(user_id=user.pk)
+
+
+def visible_projects(user: User) -> QuerySet[Project]:
+    """The projects the user may read."""
+    return Project.objects.filter(pk__in=memberships_of(user).values("project_id"))
+
+
+def visible_sessions(user: User) -> QuerySet[Session]:
+    """The sessions the user may read."""
+    return Session.objects.filter(project_id__in=memberships_of(user).values("project_id"))
+
+
+def get_project(user: User, slug: str) -> Project:
+    """The project, or 404."""
+    return get_object_or_404(visible_projects(user), slug=slug)
+
+
+def get_session(user: User, public_id: str) -> Session:
+    """The session with its project, or 404."""
+    return get_object_or_404(visible_sessions(user).select_related("project"), public_id=public_id)
+
+
+def get_pass(user: User, public_id: str, number: int) -> CompactionPass:
+    """A pass of a session, by its number in it, with the session and its project, or 404."""
+    passes = CompactionPass.objects.filter(session__in=visible_sessions(user))
+    return get_object_or_404(passes.select_related("session__project"), session__public_id=public_id, number=number)
+
+
+def get_run(user: User, public_id: str, run_id: int) -> ReplayRun:
+    """A replay of a session, with the session and its project, or 404."""
+    runs = ReplayRun.objects.filter(session__in=visible_sessions(user))
+    return get_object_or_404(runs.select_related("session__project"), session__public_id=public_id, pk=run_id)
+
+
+def get_import_job(user: User, job_id: int) -> ImportJob:
+    """An import into a project of the user, or 404."""
+    jobs = ImportJob.objects.filter(project__in=visible_projects(user))
+    return get_object_or_404(jobs.select_related("project"), pk=job_id)
+
+
+def may_write(user: User, project: Project) -> bool:
+    """Whether the user may change the project's sessions and run things in it."""
+    return memberships_of(user).filter(project=project, role__in=WRITING_ROLES).exists()
+
+
+def may_manage(user: User, project: Project) -> bool:
+    """Whether the user may change the project's settings and members."""
+    return memberships_of(user).filter(project=project, role=MemberRole.OWNER).exists()
+
+
+def require_writer(user: User, project: Project) -> None:
+    """Raise PermissionDenied for members who may only read."""
+    if not may_write(user, project):
+        raise PermissionDenied("You can read this project but not change it.")
+
+
+def require_owner(user: User, project: Project) -> None:
+    """Raise PermissionDenied for members who don't own the project."""
+    if not may_manage(user, project):
+        raise PermissionDenied("Only an owner of this project can do this.")
