@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from compaction.messages import Role, Row, RowKey
+from compaction.tool_pairs import call_ids, closes_round, result_id
 from compaction.transcript import Transcript
 
 _AGENT_ROLES = frozenset({Role.ASSISTANT, Role.TOOL})
@@ -68,8 +69,8 @@ def exchanges_from(transcript: Transcript, cursor: RowKey, tail_start: RowKey | 
     """Complete exchanges from `cursor` on, oldest first, up to the tail.
 
     Rows that are not assistant rows are passed over until an exchange begins; the first exchange that is not complete
-    ends the search. An exchange whose results stand behind the closing row is passed over: absorbing it would tear a
-    call from its result.
+    ends the search. An exchange that shares a call and its result with rows outside is passed over: absorbing it would
+    tear the two apart.
     """
     rows = transcript.forward(cursor)
     row = next(rows, None)
@@ -77,11 +78,10 @@ def exchanges_from(transcript: Transcript, cursor: RowKey, tail_start: RowKey | 
         if not _is_agent_row(row) or row.role is not Role.ASSISTANT:
             row = next(rows, None)
             continue
-        members, closing = _collect(row, rows, tail_start)
-        if closing is None or closing.role in _AGENT_ROLES:
+        members, row = _collect(row, rows, tail_start)
+        if row is None or row.role in _AGENT_ROLES:
             return
-        row, is_torn = _look_behind(closing, rows, _open_calls(members))
-        if not is_torn:
+        if not _shares_a_call(members, transcript, row):
             yield Exchange(tuple(members))
 
 
@@ -99,18 +99,25 @@ def _collect(first: Row, rows: Iterator[Row], tail_start: RowKey | None) -> tupl
     return members, None
 
 
-def _open_calls(members: list[Row]) -> bool:
-    """Whether a call with an id has no result among `members`."""
-    asked = {call.id for row in members for call in row.message.tool_calls if call.id}
-    answered = {row.message.tool_call_id for row in members if row.role is Role.TOOL}
-    return bool(asked - answered)
+def _shares_a_call(members: list[Row], transcript: Transcript, closing: Row) -> bool:
+    """Whether a result among `members` answers a call outside, or a call among them is answered behind `closing`."""
+    waiting: list[frozenset[str]] = []
+    for row in members:
+        waiting.extend(ids for call in row.message.tool_calls if (ids := call_ids(call)))
+        name = result_id(row.message)
+        if row.role is Role.TOOL and name:
+            answered = next((ids for ids in waiting if name in ids), None)
+            if answered is None:
+                return True
+            waiting.remove(answered)
+    return bool(waiting) and _is_answered_behind(waiting, transcript, closing)
 
 
-def _look_behind(closing: Row, rows: Iterator[Row], has_open_calls: bool) -> tuple[Row | None, bool]:
-    """The first row behind the closing rows, and whether it is a result that an open call still waits for."""
-    if not has_open_calls:
-        return closing, False
-    row: Row | None = closing
-    while row is not None and not _is_agent_row(row) and not row.is_summary:
-        row = next(rows, None)
-    return row, row is not None and row.role is Role.TOOL
+def _is_answered_behind(waiting: list[frozenset[str]], transcript: Transcript, closing: Row) -> bool:
+    """Whether a result for one of the `waiting` calls comes before the agent's next plain text closes the round."""
+    for row in transcript.forward(closing.key):
+        if row.role is Role.TOOL and any(result_id(row.message) in ids for ids in waiting):
+            return True
+        if closes_round(row.message):
+            return False
+    return False

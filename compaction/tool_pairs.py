@@ -38,6 +38,16 @@ def call_ids(call: ToolCall) -> frozenset[str]:
     return frozenset(name.strip() for name in (call.id or "", *call.aliases) if name.strip())
 
 
+def result_id(message: Message) -> str:
+    """The id of the call a result says it answers, trimmed; empty when it names none."""
+    return (message.tool_call_id or "").strip()
+
+
+def closes_round(message: Message) -> bool:
+    """Whether calls before this message can't be answered behind it any more: the agent has gone on without them."""
+    return message.role is Role.ASSISTANT and not message.tool_calls and message.has_content
+
+
 def pair_rounds(messages: Sequence[Message]) -> dict[int, Round]:
     """Every message with calls, by index, with the results found for it."""
     rounds: dict[int, Round] = {}
@@ -46,10 +56,10 @@ def pair_rounds(messages: Sequence[Message]) -> dict[int, Round]:
         if message.tool_calls:
             rounds[index] = Round(index, list(message.tool_calls))
             pending.append(rounds[index])
-        elif message.role is Role.ASSISTANT and message.has_content:
+        elif closes_round(message):
             pending.clear()
         elif message.role is Role.TOOL:
-            call_id = (message.tool_call_id or "").strip()
+            call_id = result_id(message)
             any(call_id and waiting.answer(call_id, index) for waiting in reversed(pending))
     return rounds
 
