@@ -107,9 +107,10 @@ class Attachment:
         if process := find_postmaster(self.place.data):
             stop(process, self.place.data)
         reap()
-        with suppress(OSError):
+        if self.place.has_private_sockets():
             clear_sockets(self.place.sockets)
-            self.place.sockets.rmdir()
+            with suppress(OSError):
+                self.place.sockets.rmdir()
 
     def _forget_after_fork(self) -> None:
         if self._pid != os.getpid():

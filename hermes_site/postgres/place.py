@@ -70,7 +70,7 @@ class Place:
         """The major version that wrote the data, or None when there is no data yet."""
         try:
             return int((self.data / "PG_VERSION").read_text(encoding="ascii").strip())
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError) as error:
             raise ServerUnavailable(f"The database in {self.data} can't be read ({error}).") from error
@@ -102,12 +102,19 @@ class Place:
             pass
         except OSError as error:
             raise ServerUnavailable(f"The socket folder {folder} can't be made ({error.strerror}).") from error
-        found = folder.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != self.server_uid or found.st_mode & 0o077:
+        if not self.has_private_sockets():
             raise ServerUnavailable(
                 f"The socket folder {folder} is taken: it is no private folder of user {self.server_user}; remove it."
             )
         return folder
+
+    def has_private_sockets(self) -> bool:
+        """Whether the socket folder is there and can only have been made by the server's user, or by root for it."""
+        try:
+            found = self.sockets.lstat()
+        except OSError:
+            return False
+        return stat.S_ISDIR(found.st_mode) and found.st_uid == self.server_uid and not found.st_mode & 0o077
 
 
 def find_place(wanted: Path) -> Place:

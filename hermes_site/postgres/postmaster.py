@@ -6,7 +6,9 @@ somebody else by now. A process counts as ours when it is called postgres, is al
 """
 
 import signal
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +20,7 @@ PROGRAM = "postgres"
 STOP_TIMEOUT_SECONDS = 60.0
 QUIT_TIMEOUT_SECONDS = 10.0
 LEFTOVER_TIMEOUT_SECONDS = 5.0
+RETRY_SECONDS = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +70,10 @@ def stop(process: psutil.Process, data: Path) -> None:
         return
     # SIGINT is PostgreSQL's "fast" shutdown: sessions are ended, everything is written.
     for number, timeout_seconds in ((signal.SIGINT, STOP_TIMEOUT_SECONDS), (signal.SIGQUIT, QUIT_TIMEOUT_SECONDS)):
-        try:
+        with suppress(psutil.NoSuchProcess):
             process.send_signal(number)
-            process.wait(timeout_seconds)
+        if not wait_for_end([process], data, timeout_seconds):
             return
-        except psutil.NoSuchProcess:
-            return
-        except psutil.TimeoutExpired:
-            continue
     raise ServerUnavailable(f"The database process {process.pid} on {data} does not stop.")
 
 
@@ -88,12 +87,23 @@ def clear_leftovers(data: Path) -> None:
 
     PostgreSQL itself takes any living process with the number in that file for a server, even a zombie.
     """
-    _, staying = psutil.wait_procs(leftovers(data), timeout=LEFTOVER_TIMEOUT_SECONDS)
+    staying = wait_for_end(leftovers(data), data, LEFTOVER_TIMEOUT_SECONDS)
     for process in staying:
-        if serves(process, data):
+        with suppress(psutil.NoSuchProcess):
             process.kill()
-    psutil.wait_procs(staying, timeout=LEFTOVER_TIMEOUT_SECONDS)
+    wait_for_end(staying, data, QUIT_TIMEOUT_SECONDS)
     (data / "postmaster.pid").unlink(missing_ok=True)
+
+
+def wait_for_end(processes: Sequence[psutil.Process], data: Path, timeout_seconds: float) -> Sequence[psutil.Process]:
+    """Wait until none of them serves `data` any more; returns those that still do.
+
+    A zombie has ended: where nobody collects orphans, as in many containers, it stays in the process table for good.
+    """
+    deadline = time.monotonic() + timeout_seconds
+    while (staying := [process for process in processes if serves(process, data)]) and time.monotonic() < deadline:
+        time.sleep(RETRY_SECONDS)
+    return staying
 
 
 def clear_sockets(sockets: Path) -> None:

@@ -42,12 +42,8 @@ SETTINGS: tuple[Setting, ...] = (
 )
 
 
-# Only for data that is thrown away after use: a crash of the machine would ruin it.
-THROW_AWAY_SETTINGS: tuple[Setting, ...] = (
-    ("fsync", "off"),
-    ("synchronous_commit", "off"),
-    ("full_page_writes", "off"),
-)
+# Only for data that is thrown away after use: a crash of the machine, though not of the server, would ruin it.
+THROW_AWAY_SETTINGS: tuple[Setting, ...] = (("fsync", "off"), ("full_page_writes", "off"))
 
 
 @dataclass(frozen=True, slots=True)

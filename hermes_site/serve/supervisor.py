@@ -89,6 +89,7 @@ class Supervisor:
         self._say("The database ended; starting it again.")
         try:
             self._database.attach("postgres")
+            self._say("The database is back.")
         except ServerUnavailable as error:
             self._retry_database_at = now + 5.0
             self._say(str(error))
