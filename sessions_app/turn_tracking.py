@@ -20,6 +20,7 @@ class TurnSpan:
     last_position: int
     started_at: datetime | None
     last_at: datetime | None
+    ended_at: datetime | None = None
     is_finished: bool = False
     interrupted: bool = False
 
@@ -46,10 +47,17 @@ class TurnTracker:
         span.is_finished = is_answer(message)
         return self.number
 
+    def end(self, interrupted: bool, at: datetime | None) -> None:
+        """Note that the source says the turn ended here. Without a turn that rows were added to, nothing is noted."""
+        span = self.touched.get(self.number)
+        if span is not None:
+            span.ended_at, span.interrupted = at, interrupted
+            span.is_finished = span.is_finished and not interrupted
+
     def take(self) -> tuple[TurnSpan, ...]:
-        """The turns touched since the last call, in order."""
+        """The turns touched since the last call, in order. The last one goes on and is told again."""
         spans = tuple(self.touched.values())
-        self.touched = {}
+        self.touched = {span.number: span for span in spans[-1:]}
         return spans
 
 

@@ -39,9 +39,14 @@ def save_turns(session_id: int, spans: Sequence[TurnSpan]) -> None:
     Turn.objects.bulk_create([_turn(session_id, span) for span in spans if span.number not in known])
     for span in spans:
         if span.number in known:
-            Turn.objects.filter(session_id=session_id, number=span.number).update(
-                last_position=span.last_position, is_finished=span.is_finished
-            )
+            _extend_turn(session_id, span)
+
+
+def _extend_turn(session_id: int, span: TurnSpan) -> None:
+    turn = Turn.objects.filter(session_id=session_id, number=span.number)
+    turn.update(last_position=span.last_position, is_finished=span.is_finished)
+    if span.ended_at is not None or span.interrupted:
+        turn.update(ended_at=span.ended_at, interrupted=span.interrupted)
 
 
 def _turn(session_id: int, span: TurnSpan) -> Turn:
@@ -51,6 +56,7 @@ def _turn(session_id: int, span: TurnSpan) -> Turn:
         first_position=span.first_position,
         last_position=span.last_position,
         started_at=span.started_at,
+        ended_at=span.ended_at,
         is_finished=span.is_finished,
         interrupted=span.interrupted,
     )

@@ -1,0 +1,116 @@
+"""One source session into one stored session, in one transaction.
+
+The events are folded in order. Rows are gathered into chunks and copied; a pass or a rewind first writes what is
+waiting, so that the rows it names are there to be stamped. What is stored already is recognised and counted, so a
+source that grew goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from compaction.formats.events import PassRecorded, RowAppended, RowsRewound, SourceSession, TurnEnded
+from compaction.storable import storable_text
+from compaction.tokens import TokenCounter
+from sessions_app.importing.outcomes import SessionImport
+from sessions_app.importing.passes import PassWriter
+from sessions_app.importing.rows import RowWriter
+from sessions_app.mapping import MAX_INT4, storable_count, storable_id, storable_json, storable_or_none, storable_time
+from sessions_app.models import EventKind, Project, Session, SessionStatus
+from sessions_app.services.lifecycle import new_public_id
+from sessions_app.services.locking import lock_session, save_locked, tell, touch
+
+_FACT_COLUMNS = (
+    "title",
+    "model",
+    "window_tokens",
+    "fixed_overhead_tokens",
+    "started_at",
+    "ended_at",
+    "end_reason",
+    "parent_foreign_id",
+    "parent_link",
+    "parent_call_id",
+    "extras",
+    "is_damaged",
+    "status",
+)
+
+
+def import_session(project: Project, source: SourceSession, counter: TokenCounter) -> SessionImport:
+    """Store what is new in `source`. Nothing at all is stored when reading it fails half way."""
+    outcome = SessionImport(foreign_id=source.foreign_id, title=source.title)
+    with transaction.atomic():
+        session, outcome.is_new = _find_or_create(project, source)
+        outcome.public_id = session.public_id
+        _set_facts(session, source)
+        rows = RowWriter(session, counter, outcome)
+        passes = PassWriter(session, counter, rows, outcome)
+        for event in source.events():
+            match event:
+                case RowAppended() | TurnEnded():
+                    rows.add(event)
+                case PassRecorded():
+                    passes.record(event)
+                case RowsRewound():
+                    passes.rewind(event)
+        rows.flush()
+        _finish(session, outcome)
+    return outcome
+
+
+def _find_or_create(project: Project, source: SourceSession) -> tuple[Session, bool]:
+    """The stored session of the source, locked, and whether it is new. Of two imports at once the second one waits."""
+    known = {"project": project, "source": source.source, "foreign_id": storable_id(source.foreign_id)}
+    found = Session.objects.filter(**known).first()
+    if found is None:
+        try:
+            with transaction.atomic():
+                new = Session.objects.create(**known, public_id=new_public_id(), listed_at=timezone.now())
+            return lock_session(new.pk), True
+        except IntegrityError:
+            found = Session.objects.get(**known)
+    return lock_session(found.pk), False
+
+
+def _set_facts(session: Session, source: SourceSession) -> None:
+    """Take over what the source says now; what it does not say stays as it was known."""
+    session.title = storable_text(source.title) or session.title
+    session.model = storable_or_none(source.model) or session.model
+    session.window_tokens = storable_count(source.window_tokens, MAX_INT4) or session.window_tokens
+    overhead = storable_count(source.fixed_overhead_tokens, MAX_INT4)
+    session.fixed_overhead_tokens = session.fixed_overhead_tokens if overhead is None else overhead
+    session.started_at = storable_time(source.started_at) or session.started_at
+    session.ended_at = storable_time(source.ended_at) or session.ended_at
+    session.end_reason = storable_or_none(source.end_reason) or session.end_reason
+    if source.parent_foreign_id is not None:
+        session.parent_foreign_id = storable_id(source.parent_foreign_id)
+        session.parent_link = storable_or_none(source.parent_link)
+        session.parent_call_id = storable_or_none(source.parent_call_id)
+    session.extras = _extras(source)
+    session.is_damaged = source.is_damaged
+    session.status = SessionStatus.IDLE if session.ended_at is None else SessionStatus.ENDED
+
+
+def _extras(source: SourceSession) -> dict[str, Any]:
+    extras = json.loads(source.extras or "{}")
+    if not isinstance(extras, dict):
+        extras = {"extras": extras}
+    if source.cwd is not None:
+        extras["cwd"] = source.cwd
+    stored: dict[str, Any] = storable_json(extras)
+    return stored
+
+
+def _finish(session: Session, outcome: SessionImport) -> None:
+    if session.last_activity_at is None:
+        known = session.ended_at or session.started_at
+        if known is not None:
+            touch(session, known)
+    save_locked(session, *_FACT_COLUMNS, "passes_total", "micro_passes", "batch_passes", "prune_passes")
+    if outcome.has_changed:
+        tell(session, EventKind.IMPORTED)
