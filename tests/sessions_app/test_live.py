@@ -1,0 +1,185 @@
+"""Live updates over a real web server, a real websocket and PostgreSQL's own NOTIFY."""
+
+import json
+import threading
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+import uvicorn
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.test import Client
+from row_builder import COUNTER, assistant, user
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from sessions_app import live, services
+from sessions_app.models import MemberRole, ProjectMember
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PATIENCE_SECONDS = 20
+
+
+class ReadyServer(uvicorn.Server):
+    def __init__(self, config):
+        super().__init__(config)
+        self.is_ready = threading.Event()
+
+    async def startup(self, sockets=None):
+        await super().startup(sockets)
+        self.is_ready.set()
+
+
+@pytest.fixture
+def web_port(db):
+    from hermes_site.asgi import application
+
+    server = ReadyServer(uvicorn.Config(application, port=0, lifespan="off", log_config=None))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    assert server.is_ready.wait(PATIENCE_SECONDS)
+    yield server.servers[0].sockets[0].getsockname()[1]
+    server.should_exit = True
+    thread.join(PATIENCE_SECONDS)
+    assert not thread.is_alive()
+
+
+@pytest.fixture
+def member(project):
+    person = User.objects.create_user("mira")
+    services.add_member(project, person, MemberRole.VIEWER)
+    return person
+
+
+@pytest.fixture
+def socket_for(web_port, session):
+    @contextmanager
+    def opened(person, public_id=session.public_id, origin=f"http://127.0.0.1:{web_port}"):
+        headers = {}
+        if person is not None:
+            client = Client()
+            client.force_login(person)
+            name = settings.SESSION_COOKIE_NAME
+            headers["Cookie"] = f"{name}={client.cookies[name].value}"
+        url = f"ws://127.0.0.1:{web_port}/ws/s/{public_id}/"
+        with connect(url, additional_headers=headers, origin=origin, proxy=None) as socket:
+            yield socket
+
+    return opened
+
+
+def read(socket):
+    return json.loads(socket.recv(PATIENCE_SECONDS))
+
+
+def read_until(socket, wanted):
+    message = read(socket)
+    while message["type"] != wanted:
+        message = read(socket)
+    return message
+
+
+def test_a_member_gets_the_newest_number_and_then_each_event(socket_for, member, rows):
+    rows.append(user("before"))
+    with socket_for(member) as socket:
+        assert read(socket) == {"type": "snapshot", "seq": 1}
+        ids = rows.append(user("a"), assistant("b"))
+        assert read(socket) == {"type": "event", "seq": 3, "kind": "appended", "ids": list(ids)}
+        done = rows.absorb(ids[1:])
+        assert read(socket) == {"type": "event", "seq": 4, "kind": "pass", "ids": [ids[1], *done.row_ids]}
+
+
+@pytest.mark.parametrize("who", ["nobody", "stranger", "superuser"])
+def test_strangers_get_the_close_code_of_what_does_not_exist(socket_for, who):
+    person = {
+        "nobody": lambda: None,
+        "stranger": lambda: User.objects.create_user("stranger"),
+        "superuser": lambda: User.objects.create_superuser("root"),
+    }[who]()
+    with socket_for(person) as socket, pytest.raises(ConnectionClosed) as closed:
+        socket.recv(PATIENCE_SECONDS)
+    assert closed.value.rcvd.code == 4404
+
+
+def test_a_session_that_does_not_exist_closes_alike(socket_for, member):
+    with socket_for(member, public_id="bcdfghjkmnpq") as socket, pytest.raises(ConnectionClosed) as closed:
+        socket.recv(PATIENCE_SECONDS)
+    assert closed.value.rcvd.code == 4404
+
+
+def test_a_page_of_another_site_is_refused(socket_for, member):
+    with pytest.raises(Exception, match="403"), socket_for(member, origin="http://evil.example"):
+        pass
+
+
+def test_a_change_that_is_rolled_back_is_never_told(socket_for, member, rows):
+    with socket_for(member) as socket:
+        assert read(socket)["seq"] == 0
+        with pytest.raises(RuntimeError), transaction.atomic():
+            rows.append(user("lost"))
+            raise RuntimeError
+        rows.append(user("kept"))
+        assert read(socket)["seq"] == 1
+
+
+def test_watchers_of_other_sessions_hear_nothing(socket_for, member, rows, project):
+    other = services.create_session(project)
+    with socket_for(member) as socket:
+        read(socket)
+        services.append_rows(other.pk, [user("elsewhere")], COUNTER)
+        rows.append(user("here"))
+        assert read(socket) == {"type": "event", "seq": 1, "kind": "appended", "ids": [rows.live()[0].pk]}
+
+
+def test_the_heartbeat_carries_the_newest_number(socket_for, member, rows, monkeypatch):
+    monkeypatch.setattr(live, "HEARTBEAT_SECONDS", 0.1)
+    rows.append(user("a"))
+    with socket_for(member) as socket:
+        assert read_until(socket, "heartbeat") == {"type": "heartbeat", "seq": 1}
+        rows.append(user("b"))
+        read_until(socket, "event")
+        assert read_until(socket, "heartbeat") == {"type": "heartbeat", "seq": 2}
+
+
+def test_who_loses_access_is_shut_out_at_the_next_heartbeat(socket_for, member, monkeypatch):
+    monkeypatch.setattr(live, "HEARTBEAT_SECONDS", 0.1)
+    with socket_for(member) as socket:
+        read(socket)
+        ProjectMember.objects.filter(user=member).delete()
+        with pytest.raises(ConnectionClosed) as closed:
+            while True:
+                read(socket)
+    assert closed.value.rcvd.code == 4404
+
+
+def test_after_a_broken_database_connection_clients_are_told_to_resync_and_hear_again(
+    socket_for, member, rows, database_url
+):
+    with socket_for(member) as socket:
+        read(socket)
+        with psycopg.connect(database_url, autocommit=True) as admin:
+            ended = admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN hermes_sessions'"
+            ).fetchall()
+        assert len(ended) == 1
+        assert read(socket) == {"type": "resync"}
+        rows.append(user("after"))
+        assert read(socket)["seq"] == 1
+
+
+def test_a_hundred_rows_at_once_are_told_without_their_ids_when_these_are_too_many(socket_for, member, rows):
+    with socket_for(member) as socket:
+        read(socket)
+        rows.append(*(user(f"row {number}") for number in range(400)))
+        assert read(socket) == {"type": "event", "seq": 400, "kind": "appended", "ids": []}
+
+
+def test_what_a_client_says_changes_nothing(socket_for, member, rows):
+    with socket_for(member) as socket:
+        read(socket)
+        for nonsense in ("", "{", '{"type": "session.notice"}', b"\x00"):
+            socket.send(nonsense)
+        rows.append(user("a"))
+        assert read(socket)["seq"] == 1
