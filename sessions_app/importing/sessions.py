@@ -23,12 +23,15 @@ from sessions_app.mapping import MAX_INT4, storable_count, storable_id, storable
 from sessions_app.models import EventKind, Project, Session, SessionStatus
 from sessions_app.services.lifecycle import new_public_id
 from sessions_app.services.locking import lock_session, save_locked, tell, touch
+from sessions_app.services.thresholds import set_threshold
 
 _FACT_COLUMNS = (
     "title",
     "model",
     "window_tokens",
     "fixed_overhead_tokens",
+    "threshold_tokens",
+    "threshold_source",
     "started_at",
     "ended_at",
     "end_reason",
@@ -91,6 +94,7 @@ def _set_facts(session: Session, source: SourceSession) -> None:
         session.parent_foreign_id = storable_id(source.parent_foreign_id)
         session.parent_link = storable_or_none(source.parent_link)
         session.parent_call_id = storable_or_none(source.parent_call_id)
+    set_threshold(session)
     session.extras = _extras(source)
     session.is_damaged = source.is_damaged
     session.status = SessionStatus.IDLE if session.ended_at is None else SessionStatus.ENDED

@@ -11,6 +11,7 @@ from django.utils import timezone
 from compaction.storable import storable_text
 from sessions_app.models import EventKind, Project, Session, SessionStatus
 from sessions_app.services.locking import lock_session, record_event, save_locked
+from sessions_app.services.thresholds import set_threshold
 
 # No vowels and nothing that looks like something else: the id is read aloud and never spells a word.
 ID_ALPHABET: Final = "23456789bcdfghjkmnpqrstvwxz"
@@ -33,7 +34,7 @@ def create_session(
     """A hosted session without rows. Figures that are not given are the project's, which may be unknown too."""
     public_id, now = new_public_id(), timezone.now()
     overhead = project.fixed_overhead_tokens if fixed_overhead_tokens is None else fixed_overhead_tokens
-    return Session.objects.create(
+    session = Session(
         project=project,
         public_id=public_id,
         foreign_id=public_id,
@@ -45,6 +46,9 @@ def create_session(
         started_at=now,
         listed_at=now,
     )
+    set_threshold(session)
+    session.save(force_insert=True)
+    return session
 
 
 def end_session(session_id: int, reason: str) -> None:

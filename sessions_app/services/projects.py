@@ -9,6 +9,8 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from sessions_app.models import MemberRole, PolicyRevision, Project, ProjectMember
+from sessions_app.services.owner import ensure_local_owner
+from sessions_app.services.thresholds import refresh_thresholds
 
 DEFAULT_SLUG: Final = "default"
 
@@ -24,7 +26,7 @@ def create_project(slug: str, name: str, owner: AbstractBaseUser | None = None) 
 
 
 def default_project() -> Project:
-    """The project that takes what names no project; made when it is first asked for."""
+    """The project that takes what names no project; made when it is first asked for, and the local owner's."""
     found = Project.objects.filter(slug=DEFAULT_SLUG).first()
     if found is not None:
         return found
@@ -32,6 +34,7 @@ def default_project() -> Project:
         project, is_new = Project.objects.get_or_create(slug=DEFAULT_SLUG, defaults={"name": "Default"})
         if is_new:
             PolicyRevision.objects.create(project=project, number=1, settings={}, note="Defaults")
+            add_member(project, ensure_local_owner(), MemberRole.OWNER)
     return project
 
 
@@ -52,6 +55,7 @@ def save_policy(
         newest = project.policy_revisions.order_by("-number").first()
         project.policy_settings = dict(settings)
         project.save(update_fields=["policy_settings"])
+        refresh_thresholds(project)
         return PolicyRevision.objects.create(
             project=project,
             number=1 if newest is None else newest.number + 1,
