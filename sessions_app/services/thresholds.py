@@ -6,6 +6,8 @@ when a session learns its model or window, and for a whole project when its sett
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sessions_app.models import Project, Session
 from sessions_app.session_policy import policy_of, threshold_of
 
@@ -28,5 +30,5 @@ def refresh_thresholds(project: Project) -> None:
         )
 
 
-def _matching(kind: dict[str, object]) -> dict[str, object]:
+def _matching(kind: Mapping[str, object]) -> dict[str, object]:
     return {f"{name}__isnull" if value is None else name: value is None or value for name, value in kind.items()}
