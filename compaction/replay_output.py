@@ -70,7 +70,8 @@ def step_text(step: Step) -> str:
 
 def result_text(result: ReplayResult) -> str:
     """The sum of a replay, for people."""
-    occupancy = "unknown" if result.last_occupancy_pct is None else f"{result.last_occupancy_pct:.1f} % of the threshold"
+    share = result.last_occupancy_pct
+    occupancy = "occupancy unknown" if share is None else f"{share:.1f} % of the threshold"
     outcomes = ", ".join(f"{name} {count}" for name, count in result.outcomes) or "none"
     return (
         f"policy {result.policy}: {result.turns} turns, {result.rows} rows\n"

@@ -1,0 +1,142 @@
+"""Which answers of a summarizer can be used, and why the others can't.
+
+An unusable answer has a named reason and changes nothing (ENGINE 7.1). A usable one is cleaned of thinking, of leaked
+tool calls and of our own frame, and is redacted: what a model says is stored only through here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from compaction.markers import strip_frame
+from compaction.redaction import redact
+from compaction.summarizer import Reply, SummaryRequest
+
+
+class UnusableReason(StrEnum):
+    """Why an answer can't be used. Failures of the call itself carry the reason the summarizer gave."""
+
+    EMPTY = "empty"
+    THINKING_ONLY = "thinking_only"
+    LENGTH = "length"
+    REFUSAL = "refusal"
+    ERROR_TEXT = "error_text"
+    BARE_TEMPLATE = "bare_template"
+    TOOL_CALL_MARKUP = "tool_call_markup"
+    ECHO_OF_PROMPT = "echo_of_prompt"
+    AUX_WINDOW_TOO_SMALL = "aux_window_too_small"
+
+
+@dataclass(frozen=True, slots=True)
+class Usable:
+    """An answer that can be stored: cleaned and redacted."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """An answer that changes nothing. `reason` is an `UnusableReason` or the named reason of a failed call."""
+
+    reason: str
+    detail: str = ""
+
+
+_THINKING: Final = re.compile(r"<(think|thinking|reasoning|thought)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_TOOL_MARKUP: Final = re.compile(
+    r"<(tool_call|function_calls?|invoke|tool_use)\b.*?(</\1>|\Z)|<function=.*?(</function>|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+_FENCE: Final = re.compile(r"\A```[a-z]*\n(.*)\n```\Z", re.DOTALL)
+_REFUSAL: Final = re.compile(
+    r"\A\W*(i['’]?m sorry|sorry|i apologi[sz]e|i can(?:no|['’])t|i am (?:unable|not able)|i['’]m (?:unable|not able)|"
+    r"unfortunately,? i|as an ai\b|抱歉|对不起|很抱歉|我无法|我不能)",
+    re.IGNORECASE,
+)
+_ERROR_TEXT: Final = re.compile(
+    r"\A\W*(error\b|exception\b|traceback \(|\{\s*\"(error|detail)\"|<!doctype html|<html|http/\d|"
+    r"(internal server error|bad gateway|service unavailable|gateway time-?out|rate limit|too many requests))",
+    re.IGNORECASE,
+)
+_HEADING: Final = re.compile(r"\A#{1,6}\s")
+_VOID_LINE: Final = re.compile(
+    r"\A[-*\s]*(none( yet| so far)?|n/?a|nothing( yet)?|unknown|tbd|empty|\.\.\.|…|<[^>]*>|\[[^\]]*\]|\([^)]*\)|"
+    r"无|暂无|没有)?[.\s]*\Z",
+    re.IGNORECASE,
+)
+# A refusal or an error is short; notes that merely mention one are not.
+_SHORT_CHARS: Final = 600
+_ECHO_PROBE_CHARS: Final = 200
+
+
+def judge_reply(reply: Reply, request: SummaryRequest) -> Usable | Unusable:
+    """Whether `reply` answers `request`, and the text to store if it does."""
+    failed = _failed_call(reply)
+    if failed is not None:
+        return failed
+    raw = (reply.text or "").strip()
+    if not raw:
+        return _without_text(reply)
+    text = _THINKING.sub("", raw).strip()
+    if not text:
+        return Unusable(UnusableReason.THINKING_ONLY, "the answer holds nothing but thinking")
+    text = _TOOL_MARKUP.sub("", text).strip()
+    if not text:
+        return Unusable(UnusableReason.TOOL_CALL_MARKUP, "the answer is a tool call")
+    text = strip_frame(_FENCE.sub(r"\1", text))
+    reason = _useless(text, request)
+    return Usable(redact(text).text) if reason is None else Unusable(reason, _shown(text))
+
+
+def _failed_call(reply: Reply) -> Unusable | None:
+    if reply.error:
+        return Unusable(reply.error, redact(reply.error_detail).text)
+    if reply.refusal:
+        return Unusable(UnusableReason.REFUSAL, _shown(reply.refusal))
+    if reply.finish_reason in ("length", "max_tokens"):
+        return Unusable(UnusableReason.LENGTH, "the answer was cut off at its limit")
+    if reply.finish_reason in ("content_filter", "refusal"):
+        return Unusable(UnusableReason.REFUSAL, f"finish reason {reply.finish_reason}")
+    return None
+
+
+def _without_text(reply: Reply) -> Unusable:
+    if reply.has_tool_calls:
+        return Unusable(UnusableReason.TOOL_CALL_MARKUP, "the answer is a tool call without text")
+    if (reply.reasoning or "").strip():
+        return Unusable(UnusableReason.THINKING_ONLY, "the answer came as reasoning, its content is empty")
+    return Unusable(UnusableReason.EMPTY, "the answer is empty")
+
+
+def _useless(text: str, request: SummaryRequest) -> UnusableReason | None:
+    if not text or _is_bare(text):
+        return UnusableReason.BARE_TEMPLATE
+    is_short = len(text) <= _SHORT_CHARS and not any(_HEADING.match(line) for line in text.splitlines())
+    if is_short and _REFUSAL.match(text):
+        return UnusableReason.REFUSAL
+    if _ERROR_TEXT.match(text) and (is_short or text.lstrip().startswith("<")):
+        return UnusableReason.ERROR_TEXT
+    if _is_echo(text, request):
+        return UnusableReason.ECHO_OF_PROMPT
+    return None
+
+
+def _is_bare(text: str) -> bool:
+    """Whether there is no line but headings and words for nothing."""
+    return all(_HEADING.match(line) or _VOID_LINE.match(line) for line in map(str.strip, text.splitlines()))
+
+
+def _is_echo(text: str, request: SummaryRequest) -> bool:
+    """Whether the answer repeats the question: its rules, or the fences around the transcript."""
+    if "<transcript_part>" in text or "<running_notes>" in text:
+        return True
+    return len(text) >= _ECHO_PROBE_CHARS and text[:_ECHO_PROBE_CHARS] in request.user[: _ECHO_PROBE_CHARS * 2]
+
+
+def _shown(text: str) -> str:
+    """The beginning of an unusable answer, redacted, for people who look for the cause."""
+    short = " ".join(text.split())
+    return redact(short[:200]).text + ("…" if len(short) > 200 else "")
