@@ -1,0 +1,103 @@
+"""Which files a list of paths means: files, folders and ZIP archives become single files to read.
+
+Nothing is opened for its content here, except archives for their list of entries. What must not be read is given out
+with its refusal, never dropped: a symbolic link, a name that climbs out of the archive, an encrypted entry, an entry
+that is too large or packed too tightly, an archive with too much in it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
+
+from compaction.formats.source_file import MAX_ENTRY_BYTES, SourceFile
+
+MAX_ENTRIES = 5_000
+MAX_TOTAL_BYTES = 4 << 30
+MAX_RATIO = 100
+# Small entries may be packed as tightly as they like: they can't hurt.
+_RATIO_FROM_BYTES = 1 << 20
+_SUFFIXES = frozenset({".jsonl", ".ndjson", ".json", ".db", ".sqlite", ".sqlite3", ".traj", ".zip"})
+
+
+def iter_source_paths(paths: Iterable[str | Path]) -> Iterator[SourceFile]:
+    """Every file that `paths` name, folders and archives expanded, in order of name within each."""
+    for given in paths:
+        path = Path(given)
+        if path.is_dir():
+            yield from _folder(path)
+        elif zipfile.is_zipfile(path):
+            yield from _archive(path)
+        else:
+            yield SourceFile(path)
+
+
+def _folder(folder: Path) -> Iterator[SourceFile]:
+    for root, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(root, name)
+            if not _is_transcript_name(name):
+                continue
+            if path.is_symlink():
+                yield SourceFile(path, refusal="it is a symbolic link; name the file it points to instead")
+            elif path.suffix.lower() == ".zip" and zipfile.is_zipfile(path):
+                yield from _archive(path)
+            else:
+                yield SourceFile(path)
+
+
+def _is_transcript_name(name: str) -> bool:
+    return PurePosixPath(name).suffix.lower() in _SUFFIXES and not name.endswith(".meta.json")
+
+
+def _archive(path: Path) -> Iterator[SourceFile]:
+    try:
+        with zipfile.ZipFile(path) as opened:
+            entries = [entry for entry in opened.infolist() if not entry.is_dir()]
+    except (OSError, zipfile.BadZipFile) as error:
+        yield SourceFile(path, refusal=f"the archive can't be read: {error}")
+        return
+    if refusal := _refusal_of_archive(entries):
+        yield SourceFile(path, refusal=refusal)
+        return
+    for entry in sorted(entries, key=lambda entry: entry.filename):
+        if refusal := _refusal(entry):
+            yield SourceFile(path, entry.filename, refusal)
+        elif _is_transcript_name(entry.filename):
+            yield SourceFile(path, entry.filename)
+
+
+def _refusal_of_archive(entries: list[zipfile.ZipInfo]) -> str:
+    if len(entries) > MAX_ENTRIES:
+        return f"the archive holds {len(entries):,} files; at most {MAX_ENTRIES:,} are read"
+    total_bytes = sum(entry.file_size for entry in entries)
+    if total_bytes > MAX_TOTAL_BYTES:
+        return f"the archive unpacks to {total_bytes:,} bytes; at most {MAX_TOTAL_BYTES:,} are read"
+    return ""
+
+
+def _refusal(entry: zipfile.ZipInfo) -> str:
+    if stat.S_ISLNK(entry.external_attr >> 16):
+        return "it is a symbolic link inside an archive, which is not followed"
+    if _climbs(entry.orig_filename):
+        return "its name points outside the archive, so it is not read"
+    if entry.flag_bits & 1:
+        return "it is encrypted; unpack the archive and import the file"
+    if entry.file_size > MAX_ENTRY_BYTES:
+        return f"it unpacks to {entry.file_size:,} bytes; at most {MAX_ENTRY_BYTES:,} are read"
+    if entry.file_size > _RATIO_FROM_BYTES and entry.file_size > MAX_RATIO * max(1, entry.compress_size):
+        ratio = entry.file_size // max(1, entry.compress_size)
+        return f"it is packed {ratio:,} to 1; more than {MAX_RATIO} to 1 is not read"
+    if entry.filename.lower().endswith(".zip"):
+        return "it is an archive inside an archive; unpack it first"
+    return ""
+
+
+def _climbs(name: str) -> bool:
+    """Whether the name is absolute, has a drive, or steps upwards, in either kind of slash."""
+    parts = name.replace("\\", "/").split("/")
+    return name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0] or "\x00" in name
