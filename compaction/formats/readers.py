@@ -1,0 +1,43 @@
+"""Which reader reads which format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from compaction.errors import InvalidSource
+from compaction.formats.detect import LABELS, Format, detect
+from compaction.formats.events import ImportReport, SourceSession
+from compaction.formats.hermes_export import read_hermes_export
+from compaction.formats.hermes_snapshot import read_hermes_snapshot
+from compaction.formats.hermes_state import read_hermes_state
+from compaction.formats.hermes_transcript import read_hermes_transcript
+from compaction.formats.openai_chat import read_openai_chat
+from compaction.formats.source_file import SourceFile
+
+Reader = Callable[[SourceFile, ImportReport], Iterator[SourceSession]]
+
+READERS: dict[Format, Reader] = {
+    Format.HERMES_STATE: read_hermes_state,
+    Format.HERMES_EXPORT: read_hermes_export,
+    Format.HERMES_SNAPSHOT: read_hermes_snapshot,
+    Format.HERMES_TRANSCRIPT: read_hermes_transcript,
+    Format.OPENAI_CHAT: read_openai_chat,
+}
+
+
+def read_sessions(file: SourceFile, name: str, report: ImportReport) -> Iterator[SourceSession]:
+    """The sessions of `file`, read as the format called `name`, or as what its content shows ("auto")."""
+    found = detect(file) if name == "auto" else _named(name)
+    report.format = found.value
+    reader = READERS.get(found)
+    if reader is None:
+        raise InvalidSource(f"recognised as {LABELS[found]}; this format can't be read yet", file.label)
+    yield from reader(file, report)
+
+
+def _named(name: str) -> Format:
+    try:
+        return Format(name)
+    except ValueError:
+        known = ", ".join(sorted(known.value for known in READERS))
+        raise InvalidSource(f"there is no format called {name!r}; known are {known}") from None
