@@ -1,0 +1,228 @@
+"""What a provider's prompt cache serves of each request of a session, and what the request is billed.
+
+A cache serves the beginning that a request has in common with the one before it, as long as the entry lives. The model
+here is the least a provider promises: whole messages are compared, then the provider's granularity and minimum apply.
+So a history that is only appended to stays cached, and a change in its middle is billed anew from there on, once.
+
+Three kinds of tokens make up a request and always add up to it:
+    cached    served from the cache;
+    rebilled  sent with the request before as well, and yet not served: behind a change, or expired;
+    new       not sent before.
+Bills are counted in full-price tokens: one is what a token of input costs when no cache is involved. When it can't be
+known whether an entry still lived (a time is missing, or times run backwards), cached, rebilled and billed are None.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from compaction.cache_prices import CachePrices
+from compaction.messages import Message
+from compaction.tokens import TokenCounter, row_tokens
+
+_OVERHEAD: Final = "fixed overhead"
+
+
+class SentMessage(NamedTuple):
+    """A message as far as a cache cares: what it is (equal messages have equal content) and its tokens."""
+
+    content: Hashable
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """One request of a session. Fixed overhead (tool schemas) is a message in front. at_seconds: when, None unknown."""
+
+    messages: tuple[SentMessage, ...]
+    at_seconds: float | None = None
+
+    @property
+    def tokens(self) -> int:
+        """All tokens of the request."""
+        return sum(message.tokens for message in self.messages)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestBill:
+    """The bill of one request. cached + rebilled + new = sent. `billed_tokens` in full-price tokens.
+
+    written_tokens: tokens billed at the price of a cache write; 0 for a request too small to be cached.
+    """
+
+    sent_tokens: int
+    new_tokens: int
+    cached_tokens: int | None
+    rebilled_tokens: int | None
+    written_tokens: int | None
+    billed_tokens: float | None
+
+    @property
+    def cached_pct(self) -> float | None:
+        """Share of the request that came from the cache, in percent with one decimal; None when unknown."""
+        if self.cached_tokens is None or not self.sent_tokens:
+            return None
+        return round(self.cached_tokens / self.sent_tokens * 100, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class BillTotals:
+    """Sums over a session. Cached, rebilled, written and billed are of the requests whose bill is known; None when
+    there is none. unknown_requests: how many are left out of them."""
+
+    requests: int
+    unknown_requests: int
+    sent_tokens: int
+    new_tokens: int
+    cached_tokens: int | None
+    rebilled_tokens: int | None
+    written_tokens: int | None
+    billed_tokens: float | None
+
+
+class _Segment(NamedTuple):
+    """Cached tokens up to `end_tokens`, alive since `since_seconds` (None: it can't be known)."""
+
+    end_tokens: int
+    since_seconds: float | None
+
+
+class _Cached(NamedTuple):
+    """What the provider holds after a request."""
+
+    messages: tuple[SentMessage, ...] = ()
+    segments: tuple[_Segment, ...] = ()
+
+
+def sent_request(
+    messages: Iterable[Message],
+    counter: TokenCounter,
+    *,
+    fixed_overhead_tokens: int = 0,
+    at_seconds: float | None = None,
+) -> SentRequest:
+    """The request that sends `messages` (a model view) behind what every request of the session begins with."""
+    overhead = (SentMessage(_OVERHEAD, fixed_overhead_tokens),) if fixed_overhead_tokens else ()
+    sent = (SentMessage(message, row_tokens(message, counter)) for message in messages)
+    return SentRequest((*overhead, *sent), at_seconds)
+
+
+def bill_requests(requests: Iterable[SentRequest], prices: CachePrices) -> Iterator[RequestBill]:
+    """The bill of each of a session's requests, in order; each is compared with the one before it."""
+    held = _Cached()
+    for request in requests:
+        common_tokens = _common_tokens(held.messages, request.messages)
+        cached_tokens = _served_tokens(held, common_tokens, request.at_seconds, prices)
+        yield _bill(held, request, cached_tokens, prices)
+        held = _held_after(held, request, common_tokens, cached_tokens, prices)
+
+
+def total_of(bills: Sequence[RequestBill]) -> BillTotals:
+    """The sums of `bills`."""
+    known = [bill for bill in bills if bill.billed_tokens is not None]
+    return BillTotals(
+        requests=len(bills),
+        unknown_requests=len(bills) - len(known),
+        sent_tokens=sum(bill.sent_tokens for bill in bills),
+        new_tokens=sum(bill.new_tokens for bill in bills),
+        cached_tokens=sum(bill.cached_tokens or 0 for bill in known) if known else None,
+        rebilled_tokens=sum(bill.rebilled_tokens or 0 for bill in known) if known else None,
+        written_tokens=sum(bill.written_tokens or 0 for bill in known) if known else None,
+        billed_tokens=sum(bill.billed_tokens or 0.0 for bill in known) if known else None,
+    )
+
+
+def _common_tokens(before: Sequence[SentMessage], now: Sequence[SentMessage]) -> int:
+    """Tokens of the messages both begin with."""
+    common = 0
+    for old, new in zip(before, now, strict=False):
+        if old != new:
+            break
+        common += new.tokens
+    return common
+
+
+def _served_tokens(held: _Cached, common_tokens: int, now_seconds: float | None, prices: CachePrices) -> int | None:
+    """Tokens the cache serves of a request that has `common_tokens` in common with what it holds."""
+    held_tokens = held.segments[-1].end_tokens if held.segments else 0
+    if _cacheable(min(common_tokens, held_tokens), prices) == 0 or prices.ttl_seconds == 0:
+        return 0
+    alive_tokens = 0
+    for segment in held.segments:
+        is_alive = _is_alive(segment, now_seconds, prices)
+        if is_alive is None:
+            return None
+        if not is_alive:
+            break
+        alive_tokens = segment.end_tokens
+    return _cacheable(min(common_tokens, alive_tokens), prices)
+
+
+def _is_alive(segment: _Segment, now_seconds: float | None, prices: CachePrices) -> bool | None:
+    if now_seconds is None or segment.since_seconds is None or now_seconds < segment.since_seconds:
+        return None
+    return now_seconds - segment.since_seconds < prices.ttl_seconds
+
+
+def _cacheable(tokens: int, prices: CachePrices) -> int:
+    """The part of a prefix of `tokens` that the provider keeps: whole granules, nothing below the minimum."""
+    whole = tokens - tokens % prices.granularity_tokens
+    return whole if whole >= prices.min_tokens else 0
+
+
+def _is_stored(sent_tokens: int, prices: CachePrices) -> bool:
+    return prices.ttl_seconds > 0 and _cacheable(sent_tokens, prices) > 0
+
+
+def _bill(held: _Cached, request: SentRequest, cached_tokens: int | None, prices: CachePrices) -> RequestBill:
+    sent_tokens = request.tokens
+    repeated_tokens = _repeated_tokens(held.messages, request.messages)
+    new_tokens = sent_tokens - repeated_tokens
+    if cached_tokens is None:
+        return RequestBill(sent_tokens, new_tokens, None, None, None, None)
+    rest_tokens = sent_tokens - cached_tokens
+    written_tokens = rest_tokens if _is_stored(sent_tokens, prices) else 0
+    billed_tokens = cached_tokens * prices.read + written_tokens * prices.write + float(rest_tokens - written_tokens)
+    rebilled_tokens = repeated_tokens - cached_tokens
+    return RequestBill(sent_tokens, new_tokens, cached_tokens, rebilled_tokens, written_tokens, billed_tokens)
+
+
+def _repeated_tokens(before: Sequence[SentMessage], now: Sequence[SentMessage]) -> int:
+    """Tokens of messages that the request before held as well, wherever they stood."""
+    left = Counter(before)
+    repeated = 0
+    for message in now:
+        if left[message] > 0:
+            left[message] -= 1
+            repeated += message.tokens
+    return repeated
+
+
+def _held_after(
+    held: _Cached, request: SentRequest, common_tokens: int, cached_tokens: int | None, prices: CachePrices
+) -> _Cached:
+    """What the cache holds after `request`: what was read, and everything behind it as written now."""
+    sent_tokens, at_seconds = request.tokens, request.at_seconds
+    if not _is_stored(sent_tokens, prices):
+        return _Cached(request.messages)
+    if prices.ttl_refreshes_on_use:
+        # Read or written, each token's time starts again now, so this is known even when the bill is not.
+        return _Cached(request.messages, (_Segment(sent_tokens, at_seconds),))
+    if cached_tokens is None:
+        return _Cached(request.messages, (_Segment(common_tokens, None), _Segment(sent_tokens, at_seconds)))
+    kept = _clipped(held.segments, cached_tokens)
+    return _Cached(request.messages, (*kept, _Segment(sent_tokens, at_seconds)))
+
+
+def _clipped(segments: Sequence[_Segment], end_tokens: int) -> tuple[_Segment, ...]:
+    kept: list[_Segment] = []
+    begin_tokens = 0
+    for segment in segments:
+        if begin_tokens >= end_tokens:
+            break
+        kept.append(_Segment(min(segment.end_tokens, end_tokens), segment.since_seconds))
+        begin_tokens = segment.end_tokens
+    return tuple(kept)
