@@ -46,6 +46,7 @@ class _Stamped:
     id: int
     foreign_id: str
     position: int
+    born_seq: int
     kind: RowKind
     role: Role
     tokens: int
@@ -65,8 +66,10 @@ class PassWriter:
         """Store a pass, unless it is stored already. Rows it names that were never seen are counted as a problem."""
         self._rows.flush()
         identity = pass_identity(event)
-        if CompactionPass.objects.filter(session_id=self._session.pk, foreign_id=identity).exists():
+        known = CompactionPass.objects.filter(session_id=self._session.pk, foreign_id=identity).first()
+        if known is not None:
             self._outcome.passes_present += 1
+            self._complete(known, event)
             return
         made = self._new_pass(event, identity)
         named = {*event.archived, *(rewrite.foreign_id for rewrite in event.rewritten)}
@@ -75,6 +78,29 @@ class PassWriter:
         self._note_unknown(event, made.unknown_archived)
         born = [*self._rewrite(event, stamped, made), *self._summarise(event, stamped, made)]
         self._finish(made, stamped, born)
+
+    def _complete(self, known: CompactionPass, event: PassRecorded) -> None:
+        """Take out rows that a stored pass archived but that came to be known only later, from a fuller source."""
+        named = [*event.archived, *(rewrite.foreign_id for rewrite in event.rewritten)]
+        late = [row for row in self._live(named) if row.born_seq > known.seq]
+        if not late:
+            return
+        for row in late:
+            self._counters.archived(row.kind, row.role, row.tokens)
+        stored = next_event(
+            self._session,
+            EventKind.PASS,
+            at=known.at,
+            first_position=min(row.position for row in late),
+            last_position=max(row.position for row in late),
+            compaction_pass=known,
+        )
+        stored.save(force_insert=True)
+        self._by_id(late).update(died_seq=stored.seq, archived_by=known)
+        known.unknown_archived = max(0, known.unknown_archived - len(late))
+        known.save(update_fields=["unknown_archived"])
+        self._session.compaction_revision += 1
+        self._outcome.rows_archived += sum(row.kind is RowKind.MESSAGE for row in late)
 
     def rewind(self, event: RowsRewound) -> None:
         """Take rows out without a pass. Rows that left before stay as they are."""
@@ -276,10 +302,10 @@ class PassWriter:
             wanted = [storable_id(foreign_id) for foreign_id in foreign_ids[start : start + ID_BATCH]]
             rows = MessageRow.objects.filter(
                 session_id=self._session.pk, foreign_id__in=wanted, died_seq__isnull=True
-            ).values_list("id", "foreign_id", "position", "kind", "role", "tokens")
+            ).values_list("id", "foreign_id", "position", "born_seq", "kind", "role", "tokens")
             found += [
-                _Stamped(pk, str(foreign_id), position, RowKind(kind), Role(role), tokens)
-                for pk, foreign_id, position, kind, role, tokens in rows
+                _Stamped(pk, str(foreign_id), position, born_seq, RowKind(kind), Role(role), tokens)
+                for pk, foreign_id, position, born_seq, kind, role, tokens in rows
             ]
         return found
 

@@ -180,6 +180,18 @@ def test_rows_a_pass_names_that_were_never_seen_are_counted_and_told(bring_in):
     assert live_ids(session) == ["s", "b"]
 
 
+def test_rows_a_pass_archived_leave_the_live_context_when_a_fuller_source_brings_them(bring_in):
+    bring_in(row("a"), recorded([], "s"), row("d"))
+    whole = (row("a"), row("b"), row("c"), recorded(["b", "c"], "s"), row("d"))
+    outcome, session = bring_in(*whole)
+    assert (outcome.rows_added, outcome.passes_present, outcome.rows_archived) == (2, 1, 2)
+    assert live_ids(session) == ["a", "s", "d"]
+    assert CompactionPass.objects.get(session=session).archived_rows.count() == 2
+    before = everything(session)
+    bring_in(*whole)
+    assert everything(session) == before
+
+
 def test_a_rewind_leaves_rows_alone_that_a_pass_archived(bring_in):
     outcome, session = bring_in(row("a"), row("b"), row("c"), recorded(["a"], "s"), rewound("a", "c"))
     assert outcome.rows_rewound == 1
