@@ -1,0 +1,96 @@
+"""Reading the live rows for a plan costs the same however long the session is."""
+
+from itertools import islice
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from row_builder import COUNTER
+from source_builder import row, source, tool_call
+
+from compaction.messages import RowKey
+from compaction.micro import MicroPlan, plan_micro
+from compaction.pass_context import make_context
+from compaction.policy import CompactionPolicy
+from compaction.threshold import Window
+from compaction.transcript import ListTranscript
+from sessions_app.importing import import_session
+from sessions_app.mapping import row_of
+from sessions_app.models import Session
+from sessions_app.queries.moments import live_rows
+from sessions_app.stored_transcript import FIRST_CHUNK, StoredTranscript
+
+pytestmark = pytest.mark.django_db
+
+
+def talk(turns):
+    for number in range(turns):
+        yield row(f"u{number}", "user", "please look at the parser " * 4)
+        yield tool_call(f"c{number}", f"call-{number}")
+        yield row(f"t{number}", "tool", f"line {number} " * 40)
+        yield row(f"a{number}", "assistant", "done " * 20)
+
+
+def transcript_of(project, turns):
+    outcome = import_session(project, source(*talk(turns), foreign_id=f"{turns} turns"), COUNTER)
+    return StoredTranscript(Session.objects.get(public_id=outcome.public_id))
+
+
+def test_it_tells_the_same_as_a_transcript_in_memory(project):
+    stored = transcript_of(project, 60)
+    session = Session.objects.get()
+    rows = [row_of(one) for one in live_rows(session.pk)]
+    memory = ListTranscript(rows)
+    assert (stored.live_rows, stored.live_tokens) == (memory.live_rows, memory.live_tokens)
+    assert list(stored.forward()) == rows
+    assert list(stored.backward()) == rows[::-1]
+    assert stored.summaries() == ()
+    for start in (rows[0].key, rows[100].key, RowKey(100, rows[100].id + 1), RowKey(10**6, 0)):
+        assert list(stored.forward(start)) == list(memory.forward(start))
+
+
+def test_rows_that_were_appended_after_it_was_opened_are_not_in_it(project):
+    stored = transcript_of(project, 5)
+    before = list(stored.forward())
+    transcript_of_more = import_session(project, source(*talk(5), row("late", "user"), foreign_id="5 turns"), COUNTER)
+    assert transcript_of_more.rows_added == 1
+    assert list(stored.forward()) == before
+    assert list(stored.backward()) == before[::-1]
+
+
+def test_looking_at_the_first_rows_reads_one_small_chunk(project):
+    stored = transcript_of(project, 200)
+    with CaptureQueriesContext(connection) as queries:
+        list(islice(stored.forward(), 3))
+        list(islice(stored.backward(), 3))
+    assert len(queries) == 2
+    assert all(f"LIMIT {FIRST_CHUNK}" in query["sql"] for query in queries.captured_queries)
+
+
+def plan_and_count(transcript):
+    policy = CompactionPolicy(micro_compact=True, threshold_floor=False)
+    context = make_context(policy, Window(8_000), COUNTER)
+    with CaptureQueriesContext(connection) as queries:
+        plan = plan_micro(transcript, transcript.state, context)
+    assert isinstance(plan, MicroPlan)
+    return len(queries)
+
+
+def test_planning_reads_as_little_in_a_session_fifty_times_as_long(project):
+    short, long = transcript_of(project, 60), transcript_of(project, 3_000)
+    assert plan_and_count(short) == plan_and_count(long)
+
+
+def test_live_rows_are_read_along_the_index_of_live_positions(project):
+    stored = transcript_of(project, 500)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE sessions_app_messagerow")
+    with CaptureQueriesContext(connection) as queries:
+        list(islice(stored.backward(), 40))
+        list(islice(stored.forward(RowKey(1_000, 0)), 40))
+    with connection.cursor() as cursor:
+        for query in queries.captured_queries:
+            cursor.execute("EXPLAIN " + query["sql"])
+            plan = "\n".join(line for (line,) in cursor.fetchall())
+            assert "row_one_live_per_position" in plan
+            assert "Sort" not in plan
