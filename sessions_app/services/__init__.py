@@ -10,7 +10,7 @@ from sessions_app.services.compacting import Circumstances, Committed, Stale, ar
 from sessions_app.services.deleting import Deletion, delete_session
 from sessions_app.services.lifecycle import create_session, end_session, hold_passes, note_failure, resume_passes
 from sessions_app.services.projects import add_member, create_project, default_project, save_policy
-from sessions_app.services.turns import finish_turn, mark_finalized, mark_finalizing
+from sessions_app.services.turns import end_turn, finish_turn, mark_finalizing
 from sessions_app.services.undoing import NothingToUndo, undo_last_pass
 
 __all__ = [
@@ -29,9 +29,9 @@ __all__ = [
     "default_project",
     "delete_session",
     "end_session",
+    "end_turn",
     "finish_turn",
     "hold_passes",
-    "mark_finalized",
     "mark_finalizing",
     "note_failure",
     "resume_passes",

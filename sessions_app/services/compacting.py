@@ -33,6 +33,7 @@ from sessions_app.models import (
 )
 from sessions_app.pass_facts import fill_facts
 from sessions_app.services.locking import event_at, lock_session, save_locked, tell
+from sessions_app.services.turns import end_turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,8 @@ class Circumstances:
     """What the engine does not know of a pass it settled.
 
     trigger: turn, threshold or manual. token_counter: name of the counter behind the inserted rows' tokens.
-    telemetry: the content-free fields of the log line. turn: number of the turn after which it ran.
+    telemetry: the content-free fields of the log line. turn: number of
+    the turn after which it ran, and which is over with it.
     """
 
     token_counter: str
@@ -98,19 +100,25 @@ def archive_and_compact(
         session.state = state_json(state)
         _count_pass(session, record)
         save_locked(session, "state", "passes_total", "failed_passes", *_PASS_COLUMNS.values())
+        if circumstances.turn is not None:
+            end_turn(session_id, circumstances.turn)
         tell(session, EventKind.PASS, (*edit.archived, *edit.superseded, *(row.pk for row in rows)))
     return Committed(made.pk, made.number, made.seq, session.compaction_revision, tuple(row.pk for row in rows))
 
 
-def store_state(session_id: int, state: CompactionState, expected_revision: int) -> bool:
-    """Store a state that changed without a pass (a turn that only counted). False when it is stale."""
+def store_state(
+    session_id: int, state: CompactionState, expected_revision: int, turn_number: int | None = None
+) -> Stale | None:
+    """Store a state that changed without a pass, and that the turn which changed it is over."""
     with transaction.atomic():
         session = lock_session(session_id)
         if session.compaction_revision != expected_revision:
-            return False
+            return Stale(expected_revision, session.compaction_revision)
         session.state = state_json(state)
         save_locked(session, "state")
-    return True
+        if turn_number is not None:
+            end_turn(session_id, turn_number)
+    return None
 
 
 _PASS_COLUMNS = {

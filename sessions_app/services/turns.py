@@ -83,17 +83,12 @@ def finish_turn(session_id: int, *, interrupted: bool = False) -> int | None:
     return turn.number
 
 
-def waiting_turns(session_id: int) -> list[Turn]:
-    """Turns whose reply was sent and whose end is still to come, oldest first."""
-    waiting = Turn.objects.filter(session_id=session_id, reply_sent_at__isnull=False, ended_at__isnull=True)
-    return list(waiting.order_by("number"))
-
-
 def mark_finalizing(turn: Turn) -> None:
     """Note that the pass after `turn` begins. A second attempt keeps the first time."""
     Turn.objects.filter(pk=turn.pk, finalizing_at__isnull=True).update(finalizing_at=timezone.now())
 
 
-def mark_finalized(turn: Turn) -> None:
-    """Note that `turn` is over, whatever came of its pass."""
-    Turn.objects.filter(pk=turn.pk, ended_at__isnull=True).update(ended_at=timezone.now())
+def end_turn(session_id: int, number: int) -> None:
+    """Note that a turn is over, whatever came of its pass. A turn that was over before keeps its time."""
+    turn = Turn.objects.filter(session_id=session_id, number=number, ended_at__isnull=True)
+    turn.update(ended_at=timezone.now())
