@@ -24,11 +24,10 @@ from django.http import Http404
 from sessions_app import access
 from sessions_app.live import group_of, live_hub
 from sessions_app.models import Session
+from sessions_app.notifications import REPLAY_KIND
 
 # As HTTP's 404: there is no such session, or not for you.
 CLOSE_NOT_FOUND: Final = 4404
-# Notices that are about something beside the session's own events and don't move its sequence number.
-UNNUMBERED_KINDS: Final = frozenset({"replay"})
 
 
 class SessionConsumer(AsyncJsonWebsocketConsumer):
@@ -64,7 +63,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
 
     async def session_notice(self, message: dict[str, Any]) -> None:
         """Pass an event on, once: with a shared channel layer each process sends every notice."""
-        if message["kind"] not in UNNUMBERED_KINDS:
+        if message["kind"] != REPLAY_KIND:
             if message["seq"] <= self.seq:
                 return
             self.seq = message["seq"]

@@ -15,6 +15,8 @@ from django.db import connection
 CHANNEL: Final = "hermes_sessions"
 # PostgreSQL refuses payloads of 8,000 bytes and more; an id has at most 19 digits and a comma.
 MAX_IDS: Final = 300
+# About a run beside the session: it has no number among the session's events.
+REPLAY_KIND: Final = "replay"
 
 
 @dataclass(frozen=True, slots=True)

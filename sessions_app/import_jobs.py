@@ -1,0 +1,44 @@
+"""An import that a person started on the import page: file by file, with progress; uploads are removed at the end."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from sessions_app.importing import import_paths
+from sessions_app.models import ImportJob, JobStatus
+from sessions_app.services.imports import begin_import, finish_import, note_import_progress
+from sessions_app.token_counting import site_counter
+
+logger = logging.getLogger(__name__)
+
+
+def run_import_job(job_id: int) -> None:
+    """Import the files of a queued job. After a crash it begins anew: what is in already is recognised."""
+    job = ImportJob.objects.select_related("project").filter(pk=job_id).first()
+    if job is None or job.status not in (JobStatus.QUEUED, JobStatus.RUNNING):
+        return
+    begin_import(job)
+    paths = [Path(file["path"]) for file in job.files]
+    try:
+        status = _import(job, paths)
+    except Exception as error:
+        finish_import(job, JobStatus.FAILED, error=f"The import ended with a fault of ours ({type(error).__name__}).")
+        raise
+    finish_import(job, status)
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def _import(job: ImportJob, paths: list[Path]) -> JobStatus:
+    names = {file["path"]: file["name"] for file in job.files}
+    outcomes = import_paths(paths, job.project, site_counter(), job.format)
+    for done, outcome in enumerate(outcomes, start=1):
+        shown = outcome.to_mapping()
+        for path, name in names.items():
+            # People know their file by the name they gave it; where it lay on disk is nobody's business.
+            shown["path"] = shown["path"].replace(path, name)
+            shown["error"] = shown["error"].replace(path, name)
+        if not note_import_progress(job, done, len(paths), shown):
+            return JobStatus.CANCELLED
+    return JobStatus.DONE

@@ -1,0 +1,34 @@
+"""Stored sessions for `manage.py replay`: by the id in their address, or by the one their source gave them."""
+
+from __future__ import annotations
+
+from compaction.errors import InvalidInput
+from compaction.tokens import TokenCounter
+from sessions_app.mapping import storable_id
+from sessions_app.models import Session
+from sessions_app.queries.replay_rows import rows_for_replay
+from sessions_app.replay_arguments import FedSession
+from sessions_app.session_policy import model_of, overhead_of
+
+
+def session_of_store(name: str, counter: TokenCounter) -> FedSession:
+    """The session called `name`. Raises InvalidInput when there is none, are several, or it holds no rows."""
+    session = _find(name)
+    rows = rows_for_replay(session.pk, counter)
+    if not rows:
+        raise InvalidInput("the session holds no rows", name)
+    window_tokens = session.window_tokens or session.project.window_tokens
+    return FedSession(rows, model_of(session), window_tokens, overhead_of(session) or 0)
+
+
+def _find(name: str) -> Session:
+    sessions = Session.objects.select_related("project")
+    found = sessions.filter(public_id=name).first()
+    if found is not None:
+        return found
+    named = list(sessions.filter(foreign_id=storable_id(name))[:2])
+    if not named:
+        raise InvalidInput("there is no such session", name)
+    if len(named) > 1:
+        raise InvalidInput("several sessions have this id at their source; give the one in the address", name)
+    return named[0]

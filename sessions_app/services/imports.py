@@ -1,0 +1,81 @@
+"""Asking for the import of uploaded files, and keeping its progress."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.utils import timezone
+
+from compaction.storable import storable_text
+from sessions_app.deferring import defer_import
+from sessions_app.mapping import storable_json
+from sessions_app.models import ImportJob, JobStatus, Project
+
+REPORT_EVERY_FILES: Final = 25
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedFile:
+    """A file that waits to be read: the name it came with, where it lies now, and its size.
+
+    On disk it has the same last name, because some formats have no other identity for their session.
+    """
+
+    name: str
+    path: str
+    size_bytes: int
+
+
+def request_import(
+    project: Project,
+    files: Sequence[UploadedFile],
+    created_by: AbstractBaseUser | None = None,
+    format_name: str = "auto",
+) -> ImportJob:
+    """A queued import of files that lie on disk, with its job."""
+    with transaction.atomic():
+        job = ImportJob.objects.create(
+            project=project,
+            created_by_id=None if created_by is None else created_by.pk,
+            files=storable_json([asdict(file) for file in files]),
+            format=format_name,
+        )
+        defer_import(job.pk)
+    return job
+
+
+def begin_import(job: ImportJob) -> None:
+    """Note that the job runs, from its first file on."""
+    job.status, job.started_at, job.progress_done, job.report = JobStatus.RUNNING, timezone.now(), 0, []
+    job.save(update_fields=["status", "started_at", "progress_done", "report"])
+
+
+def note_import_progress(job: ImportJob, done: int, total: int, outcome: dict[str, Any]) -> bool:
+    """Add one file's outcome; False when somebody asked the import to stop.
+
+    The count is written each time, the report only now and then: it grows with every file.
+    """
+    job.progress_done, job.progress_total = done, max(done, total)
+    job.report = [*(job.report or []), storable_json(outcome)]
+    is_due = done < REPORT_EVERY_FILES or done % REPORT_EVERY_FILES == 0
+    job.save(update_fields=["progress_done", "progress_total", *(["report"] if is_due else [])])
+    return not ImportJob.objects.filter(pk=job.pk, cancel_requested=True).exists()
+
+
+def finish_import(job: ImportJob, status: JobStatus, error: str = "") -> None:
+    """Note how the import ended. Sessions that were imported before it stopped stay."""
+    job.status, job.error, job.finished_at = status, storable_text(error), timezone.now()
+    job.save(update_fields=["status", "error", "finished_at", "report"])
+
+
+def cancel_import(job_id: int) -> bool:
+    """Ask an import to stop after the file it reads; one that has not begun is cancelled at once."""
+    with transaction.atomic():
+        queued = ImportJob.objects.filter(pk=job_id, status=JobStatus.QUEUED)
+        if queued.update(status=JobStatus.CANCELLED, cancel_requested=True):
+            return True
+        return bool(ImportJob.objects.filter(pk=job_id, status=JobStatus.RUNNING).update(cancel_requested=True))
