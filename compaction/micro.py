@@ -13,6 +13,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Final
 
+from compaction.anchors import attach_anchors
 from compaction.budgets import TailBudget, rolling_output_tokens, rolling_target_tokens
 from compaction.edits import Edit, NewRow
 from compaction.exchanges import Exchange, exchanges_from, resolve_cursor
@@ -245,6 +246,8 @@ def settle_micro(plan: MicroPlan, reply: Reply | None) -> Settlement:
     text = strip_frame(judged.text)
     if plan.context.counter.count(text) > (plan.request.max_output_tokens or 0):
         return _settle_failure(plan, reply, UnusableReason.LENGTH, "the answer is longer than the limit it was given")
+    policy, messages = plan.context.policy, plan.request.messages
+    text = attach_anchors(text, plan.earlier, messages, policy.anchor_index_tokens_micro, plan.context.counter)
     return _settle_text(plan, reply, text)
 
 
