@@ -57,13 +57,17 @@ def cut_middle(text: str) -> str:
 
 
 def bound(text: str, limit_chars: int) -> str:
-    """`text` itself, or its beginning and end within `limit_chars`, cut between lines where one is near."""
+    """`text` itself, or its beginning and end with a mark between them, within `limit_chars` together."""
     if len(text) <= limit_chars:
         return text
-    head_chars = int(limit_chars * TOTAL_HEAD_SHARE)
-    tail_chars = limit_chars - head_chars
-    omitted = len(text) - head_chars - tail_chars
-    return f"{text[:head_chars]}\n[... {omitted:,} characters of older records left out ...]\n{text[-tail_chars:]}"
+    kept_chars = limit_chars - len(_omission(len(text)))
+    head_chars = max(0, int(kept_chars * TOTAL_HEAD_SHARE))
+    tail_start = len(text) - max(0, kept_chars - head_chars)
+    return text[:head_chars] + _omission(tail_start - head_chars) + text[tail_start:]
+
+
+def _omission(chars: int) -> str:
+    return f"\n[... {chars:,} characters of older records left out ...]\n"
 
 
 def _call_text(call: ToolCall) -> str:
@@ -101,5 +105,5 @@ def _find_url(part: Any) -> str | None:
     if not isinstance(part, dict):
         return None
     image = part.get("image_url")
-    found = image.get("url") if isinstance(image, dict) else image
+    found = image.get("url") if isinstance(image, dict) else image or part.get("url")
     return found if isinstance(found, str) else None
