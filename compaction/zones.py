@@ -134,7 +134,7 @@ class _Tail:
     """Takes rows from the newest back and keeps the last point at which the tail may start.
 
     Whole turns are taken while they fit the budget; the turn that crosses the budget is completed while it fits the
-    ceiling. The newest turn, and turns until `min_user_rows` are in, may use the ceiling too.
+    ceiling. The newest turn may use the ceiling too, and turns until `min_user_rows` are in may exceed it.
     """
 
     def __init__(self, budget: TailBudget, min_user_rows: int) -> None:
@@ -157,7 +157,8 @@ class _Tail:
         wants_more = self._user_rows < self._min_user_rows
         if self._open_rows == 0 and not wants_more and self.tokens >= self._budget.budget_tokens:
             return False
-        if self.tokens + self._open_tokens + row.tokens > self._budget.ceiling_tokens:
+        is_over = self.tokens + self._open_tokens + row.tokens > self._budget.ceiling_tokens
+        if is_over and not (wants_more and self.rows > 0):
             self.is_cut = self.rows == 0
             return False
         self._open_rows += 1

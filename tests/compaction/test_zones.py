@@ -96,10 +96,11 @@ def test_rows_of_neighbouring_requests_stay_in_one_tail_turn():
     assert found.tail_start == rows[3].key
 
 
-def test_the_wanted_number_of_user_rows_may_use_the_ceiling_but_not_more():
+def test_the_wanted_number_of_user_rows_is_in_the_tail_whatever_the_ceiling():
     rows = chat(20)
     assert zones(rows, budget=1, ceiling=160, users=3).tail_rows == 6
-    assert zones(rows, budget=1, ceiling=100, users=3).tail_rows == 2
+    assert zones(rows, budget=1, ceiling=100, users=3).tail_rows == 6
+    assert zones(rows, budget=1, ceiling=20, users=3).is_tail_cut
 
 
 def test_a_newest_turn_over_the_ceiling_is_reported_as_cut():
