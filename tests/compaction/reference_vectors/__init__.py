@@ -1,0 +1,1 @@
+"""Running recorded behaviour of another implementation against this engine: cases, runners, deviations."""
