@@ -1,0 +1,121 @@
+"""The files of this checkout, as the raw material of the samples. Reads; never writes, never asks git.
+
+The idea: a story names files and symbols that other people rename. Nothing breaks when they do: the nearest name
+stands in, and `missing` tells the writer of the story what to mend.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+FOLDERS: Final = ("compaction", "docs", "hermes_site", "scripts", "sessions_app", "static", "templates", "tests")
+SUFFIXES: Final = frozenset({".css", ".html", ".js", ".md", ".py", ".toml", ".txt"})
+# The samples must not quote themselves, data is no source, and what others wrote is not ours to show.
+LEFT_OUT: Final = ("sessions_app/samples/", "tests/sessions_app/samples/", "tests/data/", "static/vendor/")
+LONGEST_LINE: Final = 200
+
+_SYMBOL: Final = re.compile(r"^(\s*)(?:async def|def|class) (\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A function or class; `line` is 1-based."""
+
+    name: str
+    line: int
+    indent: int
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One text file: its path from the root of the checkout, and its lines without their ends."""
+
+    path: str
+    lines: tuple[str, ...]
+
+    @cached_property
+    def symbols(self) -> tuple[Symbol, ...]:
+        """Functions and classes in order; empty for anything but Python."""
+        found = ((number, _SYMBOL.match(line)) for number, line in enumerate(self.lines, 1))
+        return tuple(Symbol(match[2], number, len(match[1])) for number, match in found if match)
+
+    def symbol(self, name: str) -> Symbol | None:
+        """The symbol of that name, else the one most like it, else None when the file has none."""
+        exact = next((symbol for symbol in self.symbols if symbol.name == name), None)
+        return exact or max(self.symbols, key=lambda symbol: likeness(symbol.name, name), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One line that a search found; `line` is 1-based."""
+
+    path: str
+    line: int
+    text: str
+
+
+class Checkout:
+    """All text files below a root. `missing` collects what stories asked for and did not find."""
+
+    def __init__(self, root: Path = ROOT) -> None:
+        self.files = {file.path: file for file in read_files(root)}
+        self.missing: set[str] = set()
+
+    def file(self, path: str) -> SourceFile:
+        """The file at `path`; when it is gone, the most similar one."""
+        if path in self.files:
+            return self.files[path]
+        self.missing.add(path)
+        if not self.files:
+            return SourceFile(path, ("# (empty)",))
+        return self.files[max(sorted(self.files), key=lambda other: likeness(other, path))]
+
+    def symbol(self, path: str, name: str) -> Symbol:
+        """The symbol `name` of the file at `path`; when it is gone, the most similar one."""
+        symbol = self.file(path).symbol(name)
+        if symbol is None or symbol.name != name:
+            self.missing.add(f"{path} {name}")
+        return symbol or Symbol(name, 1, 0)
+
+    def below(self, folder: str) -> tuple[SourceFile, ...]:
+        """Files in `folder` and below it, or the one file of that path; all files for "."."""
+        prefix = "" if folder == "." else folder.rstrip("/") + "/"
+        return tuple(file for path, file in self.files.items() if path.startswith(prefix) or path == folder)
+
+    def search(self, pattern: str, folder: str) -> tuple[Hit, ...]:
+        """Lines that match the regular expression, in order of path and line."""
+        expression = re.compile(pattern)
+        return tuple(
+            Hit(file.path, number, line)
+            for file in self.below(folder)
+            for number, line in enumerate(file.lines, 1)
+            if expression.search(line)
+        )
+
+
+def likeness(one: str, other: str) -> float:
+    """How alike two names are, from 0 to 1."""
+    return SequenceMatcher(None, one, other, autojunk=False).ratio()
+
+
+def read_files(root: Path) -> Iterator[SourceFile]:
+    """All files that may be quoted, in order of path."""
+    top = [path for path in root.iterdir() if path.is_file()]
+    nested = [path for folder in FOLDERS for path in (root / folder).rglob("*") if path.is_file()]
+    for path in sorted(top + nested):
+        name = path.relative_to(root).as_posix()
+        if path.suffix in SUFFIXES and not name.startswith(LEFT_OUT):
+            yield SourceFile(name, read_lines(path))
+
+
+def read_lines(path: Path) -> tuple[str, ...]:
+    """The file's lines; one too long to read is cut, as tools do."""
+    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    return tuple(line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} [...]" for line in lines)
