@@ -7,7 +7,7 @@ stands in, and `missing` tells the writer of the story what to mend.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -21,12 +21,12 @@ SUFFIXES: Final = frozenset({".css", ".html", ".js", ".md", ".py", ".toml", ".tx
 LEFT_OUT: Final = ("sessions_app/samples/", "tests/sessions_app/samples/", "tests/data/", "static/vendor/")
 LONGEST_LINE: Final = 200
 
-_SYMBOL: Final = re.compile(r"^(\s*)(?:async def|def|class) (\w+)")
+_SYMBOL: Final = re.compile(r"^(\s*)(?:(?:async def|def|class) (\w+)|([A-Z_]{3,})(?=[ :=]))")
 
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A function or class; `line` is 1-based."""
+    """A function, class or constant; `line` is 1-based."""
 
     name: str
     line: int
@@ -42,9 +42,9 @@ class SourceFile:
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
-        """Functions and classes in order; empty for anything but Python."""
+        """Functions, classes and constants in order; empty for anything but Python."""
         found = ((number, _SYMBOL.match(line)) for number, line in enumerate(self.lines, 1))
-        return tuple(Symbol(match[2], number, len(match[1])) for number, match in found if match)
+        return tuple(Symbol(match[2] or match[3], number, len(match[1])) for number, match in found if match)
 
     def symbol(self, name: str) -> Symbol | None:
         """The symbol of that name, else the one most like it, else None when the file has none."""
@@ -62,11 +62,28 @@ class Hit:
 
 
 class Checkout:
-    """All text files below a root. `missing` collects what stories asked for and did not find."""
+    """All text files below a root. `missing` collects what stories asked for and did not find.
 
-    def __init__(self, root: Path = ROOT) -> None:
-        self.files = {file.path: file for file in read_files(root)}
-        self.missing: set[str] = set()
+    A session edits its own working copy: files in memory. `original` still answers with what is on disk.
+    """
+
+    def __init__(self, root: Path = ROOT, *, copy_of: Checkout | None = None) -> None:
+        on_disk = copy_of.files if copy_of else {file.path: file for file in read_files(root)}
+        self.files: dict[str, SourceFile] = dict(on_disk)
+        self._on_disk: dict[str, SourceFile] = dict(on_disk)
+        self.missing: set[str] = copy_of.missing if copy_of else set()
+
+    def working_copy(self) -> Checkout:
+        """The same files, to be edited."""
+        return Checkout(copy_of=self)
+
+    def write(self, path: str, lines: Sequence[str]) -> None:
+        """Give the working copy a file, or a file other lines."""
+        self.files[path] = SourceFile(path, tuple(lines))
+
+    def original(self, path: str) -> SourceFile:
+        """The file on disk, by the same rules as `file`."""
+        return self._on_disk.get(path) or self.file(path)
 
     def file(self, path: str) -> SourceFile:
         """The file at `path`; when it is gone, the most similar one."""
@@ -117,5 +134,5 @@ def read_files(root: Path) -> Iterator[SourceFile]:
 
 def read_lines(path: Path) -> tuple[str, ...]:
     """The file's lines; one too long to read is cut, as tools do."""
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    lines = path.read_text(encoding="utf-8", errors="replace").rstrip("\n").split("\n")
     return tuple(line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} [...]" for line in lines)

@@ -14,15 +14,27 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Lines of an answer. Of an elastic piece at least `least` lines are shown, if there are so many."""
+    """Lines of an answer. Of an elastic piece at least `least` lines are shown, if there are so many.
+
+    lead: lines that stand before `lines` and are shown only when there is room for all of `lines`, nearest first.
+    """
 
     lines: tuple[str, ...]
     is_elastic: bool = False
     least: int = 0
+    lead: tuple[str, ...] = ()
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """All lines in the order in which they come into view."""
+        return (*self.lines, *reversed(self.lead))
 
     def shown(self, count: int) -> tuple[str, ...]:
-        """The first `count` lines of an elastic piece, all lines of a fixed one."""
-        return self.lines[:count] if self.is_elastic else self.lines
+        """`count` lines of an elastic piece in the order of the text, all lines of a fixed one."""
+        if not self.is_elastic:
+            return self.lines
+        led = max(0, count - len(self.lines))
+        return (*self.lead[len(self.lead) - led :], *self.lines[:count])
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,12 +35,29 @@ Counts = list[list[int]]
 
 def fit_steps(steps: Sequence[DraftStep], target_tokens: int, counter: TokenCounter) -> tuple[SampleRow, ...]:
     """Rows of the steps, their answers so long that all rows together cost `target_tokens`, or the least they can."""
-    calls = [call for step in steps for call in step.calls]
-    counts = [[min(piece.least, len(piece.lines)) for piece in call.pieces] for call in calls]
-    spare = target_tokens - sum(row.tokens for row in rows_of(steps, counts, counter))
+    calls, counts = calls_of(steps), least_counts(steps)
+    spare = target_tokens - cost(steps, counts, counter)
     for _ in range(3):
         spare -= stretch(calls, counts, spare, counter)
     return tuple(rows_of(steps, counts, counter))
+
+
+def bounds_tokens(steps: Sequence[DraftStep], counter: TokenCounter) -> tuple[int, int]:
+    """What the steps cost with the shortest answers, and with the longest."""
+    longest = [[len(piece.candidates) for piece in call.pieces] for call in calls_of(steps)]
+    return cost(steps, least_counts(steps), counter), cost(steps, longest, counter)
+
+
+def calls_of(steps: Sequence[DraftStep]) -> list[DraftCall]:
+    return [call for step in steps for call in step.calls]
+
+
+def least_counts(steps: Sequence[DraftStep]) -> Counts:
+    return [[min(piece.least, len(piece.candidates)) for piece in call.pieces] for call in calls_of(steps)]
+
+
+def cost(steps: Sequence[DraftStep], counts: Counts, counter: TokenCounter) -> int:
+    return sum(row.tokens for row in rows_of(steps, counts, counter))
 
 
 def stretch(calls: Sequence[DraftCall], counts: Counts, spare: int, counter: TokenCounter) -> int:
@@ -49,7 +66,7 @@ def stretch(calls: Sequence[DraftCall], counts: Counts, spare: int, counter: Tok
         (call_index, piece_index, piece)
         for call_index, call in enumerate(calls)
         for piece_index, piece in enumerate(call.pieces)
-        if piece.is_elastic and counts[call_index][piece_index] < len(piece.lines)
+        if piece.is_elastic and counts[call_index][piece_index] < len(piece.candidates)
     ]
     used = 0
     for place, (call_index, piece_index, piece) in enumerate(room):
@@ -62,13 +79,13 @@ def stretch(calls: Sequence[DraftCall], counts: Counts, spare: int, counter: Tok
 
 def lines_within(piece: Piece, start: int, share_tokens: int, counter: TokenCounter) -> tuple[int, int]:
     """How many lines after the first `start` fit into the share, and what they cost."""
-    used = 0
-    for lines, line in enumerate(piece.lines[start:]):
+    candidates, used = piece.candidates, 0
+    for lines, line in enumerate(candidates[start:]):
         cost = counter.count(line + "\n")
         if used + cost > share_tokens:
             return lines, used
         used += cost
-    return len(piece.lines) - start, used
+    return len(candidates) - start, used
 
 
 def rows_of(steps: Sequence[DraftStep], counts: Counts, counter: TokenCounter) -> Iterator[SampleRow]:

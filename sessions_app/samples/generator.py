@@ -1,9 +1,9 @@
-"""From a story to a finished session: drafts, lengths, ids and times. Pure; the same checkout gives the same session."""
+"""From a story to a finished session: drafts, lengths, ids and times. The same checkout gives the same session."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from random import Random
 
@@ -11,16 +11,28 @@ from compaction.messages import Message, Role
 from compaction.tokens import TokenCounter, row_tokens
 from sessions_app.samples.checkout import Checkout
 from sessions_app.samples.clock import time_phase
-from sessions_app.samples.fitting import DraftStep, fit_steps
+from sessions_app.samples.fitting import DraftStep, bounds_tokens, fit_steps
+from sessions_app.samples.patches import plant_slips
 from sessions_app.samples.placeholders import resolve
 from sessions_app.samples.scene import Scene, scene_of
-from sessions_app.samples.story import Phase, Step, Story, Turn
+from sessions_app.samples.sharing import Demand, share_out
+from sessions_app.samples.story import Phase, Step, Story
 from sessions_app.samples.tools import draft_call
 from sessions_app.samples.transcript import SampleRow, SampleSession, SampleTurn
 
 
+@dataclass(frozen=True, slots=True)
+class DraftTurn:
+    """A request, finished, and the steps that answer it, whose lengths are open."""
+
+    request: SampleRow
+    steps: tuple[DraftStep, ...]
+
+
 def generate(story: Story, checkout: Checkout, counter: TokenCounter) -> SampleSession:
     """The session `story` tells, told with the files of `checkout`. Token totals hold for `counter`."""
+    checkout = checkout.working_copy()
+    plant_slips(story, checkout)
     system = plain_row(Role.SYSTEM, resolve(checkout, story.system_prompt), counter)
     system = replace(system, at=float(story.started_at))
     turns: list[SampleTurn] = []
@@ -36,32 +48,30 @@ def generate(story: Story, checkout: Checkout, counter: TokenCounter) -> SampleS
 def fill_phase(
     story: Story, phase: Phase, spent_tokens: int, checkout: Checkout, counter: TokenCounter
 ) -> Iterator[SampleTurn]:
-    """The phase's turns, each as long as its share of what the phase has, counted up from its start."""
-    day = datetime.fromtimestamp(story.started_at, UTC).date().isoformat()
-    shares = share_tokens(phase)
-    due, spent = 0.0, spent_tokens
-    for number, (turn, share) in enumerate(zip(phase.turns, shares, strict=True), 1):
+    """The phase's turns; together with `spent_tokens` they cost what the phase may cost, to a line."""
+    drafts = list(draft_phase(story, phase, checkout, counter))
+    demands = [demand_of(draft, turn.weight, counter) for draft, turn in zip(drafts, phase.turns, strict=True)]
+    due, spent = float(spent_tokens), spent_tokens
+    for draft, share in zip(drafts, share_out(phase.tokens - spent_tokens, demands), strict=True):
         due += share
-        scene = scene_of(checkout, day, story.session_id, phase.name, number)
-        filled = fill_turn(phase.name, turn, round(due) - spent, scene, counter)
+        rows = fit_steps(draft.steps, round(due) - spent - draft.request.tokens, counter)
+        filled = SampleTurn(phase.name, (draft.request, *rows))
         spent += filled.tokens
         yield filled
 
 
-def share_tokens(phase: Phase, block_turns: int = 5) -> Iterator[float]:
-    """Each turn's share of the phase. Weights count within blocks of five turns, and every turn of the phase stands
-    for the same number of tokens on average: long turns and short ones alternate, long stretches are even."""
-    usual = phase.tokens / len(phase.turns)
-    for start in range(0, len(phase.turns), block_turns):
-        block = phase.turns[start : start + block_turns]
-        weights = sum(turn.weight for turn in block)
-        yield from (usual * len(block) * turn.weight / weights for turn in block)
+def draft_phase(story: Story, phase: Phase, checkout: Checkout, counter: TokenCounter) -> Iterator[DraftTurn]:
+    """Drafts in order: what one turn edits the next one reads."""
+    day = datetime.fromtimestamp(story.started_at, UTC).date().isoformat()
+    for number, turn in enumerate(phase.turns, 1):
+        scene = scene_of(checkout, day, story.session_id, phase.name, number)
+        request = plain_row(Role.USER, resolve(checkout, turn.request), counter)
+        yield DraftTurn(request, tuple(draft_step(step, scene) for step in turn.steps))
 
 
-def fill_turn(phase: str, turn: Turn, target_tokens: int, scene: Scene, counter: TokenCounter) -> SampleTurn:
-    request = plain_row(Role.USER, resolve(scene.checkout, turn.request), counter)
-    steps = [draft_step(step, scene) for step in turn.steps]
-    return SampleTurn(phase, (request, *fit_steps(steps, target_tokens - request.tokens, counter)))
+def demand_of(draft: DraftTurn, weight: float, counter: TokenCounter) -> Demand:
+    least, most = bounds_tokens(draft.steps, counter)
+    return Demand(weight, draft.request.tokens + least, draft.request.tokens + most)
 
 
 def draft_step(step: Step, scene: Scene) -> DraftStep:

@@ -1,7 +1,8 @@
 """Edits in the sample sessions: a patch as the story words it, and a mended slip in real code.
 
 The checkout already holds the right line, so a `mend` shows the way back: the line with a small mistake goes, the line
-that is really there comes. A session full of mends ends at the code of today.
+that is really there comes. A session full of mends ends at the code of today. Edits happen in the session's working
+copy, never on disk.
 """
 
 from __future__ import annotations
@@ -9,39 +10,60 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from sessions_app.samples.checkout import Checkout
 from sessions_app.samples.drafts import DraftCall, as_json, fixed
 from sessions_app.samples.placeholders import find_slip
 from sessions_app.samples.scene import Scene
-from sessions_app.samples.story import Call
+from sessions_app.samples.story import Call, Story
 
 CONTEXT_LINES: Final = 3
 
 
 def patch_call(scene: Scene, call: Call) -> DraftCall:
-    """`patch PATH [SYMBOL]`: replaces the story's `-` lines by its `+` lines, shown where the symbol begins."""
+    """`patch PATH [SYMBOL]`: replaces the story's `-` lines by its `+` lines where they stand, else at the symbol."""
     path, _, name = call.words.partition(" ")
-    lines = scene.checkout.file(path).lines if path in scene.checkout.files else ()
-    line = scene.checkout.symbol(path, name).line if name else len(lines)
-    return replace_call(scene, path, lines, line, call.before, call.after)
+    lines = scene.checkout.files[path].lines if path in scene.checkout.files else ()
+    line = scene.checkout.symbol(path, name).line if name else len(lines) + 1
+    return replace_call(scene, path, find_block(lines, call.before, line), call.before, call.after)
 
 
 def mend_call(scene: Scene, call: Call) -> DraftCall:
-    """`mend PATH SYMBOL`: takes a slip out of the symbol's code."""
+    """`mend PATH SYMBOL`: takes a slip out of the symbol's code. `plant_slips` has put it there."""
     path, _, name = call.words.partition(" ")
-    file = scene.checkout.file(path)
     slip = find_slip(scene.checkout, path, name)
+    lines = scene.checkout.file(slip.path).lines
+    line = find_block(lines, (slip.wrong,), slip.line)
     # Two lines of context on either side make the text to replace unique.
-    above, below = file.lines[max(0, slip.line - 3) : slip.line - 1], file.lines[slip.line : slip.line + 1]
+    above, below = lines[max(0, line - 3) : line - 1], lines[line : line + 1]
     before, after = (*above, slip.wrong, *below), (*above, slip.right, *below)
-    return replace_call(scene, file.path, file.lines, slip.line - len(above), before, after)
+    return replace_call(scene, slip.path, line - len(above), before, after)
 
 
-def replace_call(
-    scene: Scene, path: str, lines: Sequence[str], line: int, before: Sequence[str], after: Sequence[str]
-) -> DraftCall:
-    """A `patch` call in replace mode, answered by the diff. `line` is where `before` begins, 1-based."""
+def plant_slips(story: Story, checkout: Checkout) -> None:
+    """Put a slip wherever the story is going to mend one, so that what is read before shows it."""
+    calls = [call for turn in story.turns for step in turn.steps for call in step.calls if call.verb == "mend"]
+    for call in calls:
+        path, _, name = call.words.partition(" ")
+        slip = find_slip(checkout, path, name)
+        lines = checkout.file(slip.path).lines
+        checkout.write(slip.path, (*lines[: slip.line - 1], slip.wrong, *lines[slip.line :]))
+
+
+def find_block(lines: Sequence[str], block: Sequence[str], near_line: int) -> int:
+    """Where `block` stands in `lines` (1-based), as near to `near_line` as can be; `near_line` if it is nowhere."""
+    size = len(block)
+    places = range(len(lines) - size + 1) if size else ()
+    starts = [start + 1 for start in places if tuple(lines[start : start + size]) == tuple(block)]
+    return min(starts, key=lambda start: abs(start - near_line), default=near_line)
+
+
+def replace_call(scene: Scene, path: str, line: int, before: Sequence[str], after: Sequence[str]) -> DraftCall:
+    """A `patch` call in replace mode, answered by the diff; the working copy changes. `before` begins at `line`."""
+    lines = scene.checkout.files[path].lines if path in scene.checkout.files else ()
     arguments = {"path": path, "mode": "replace", "old_string": "\n".join(before), "new_string": "\n".join(after)}
     diff = unified_diff(path, lines, line, before, after)
+    if tuple(lines[line - 1 : line - 1 + len(before)]) == tuple(before):
+        scene.checkout.write(path, (*lines[: line - 1], *after, *lines[line - 1 + len(before) :]))
     return DraftCall(
         "patch",
         lambda _: as_json(arguments),

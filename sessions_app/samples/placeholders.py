@@ -7,23 +7,25 @@ So a sentence that names a line or a function stays true when the file moves on.
     first FOLDER REGEX   path:line of the first that does
     now PATH SYMBOL      the first line in it that a slip could break    slip PATH SYMBOL   that line with the slip
     nowline PATH SYMBOL  its number
+
+Slips are found in the files as they are on disk, whatever a session has done to its working copy.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from sessions_app.samples.checkout import Checkout
+from sessions_app.samples.checkout import Checkout, SourceFile, Symbol
 
 _PLACEHOLDER: Final = re.compile(r"\{\{(\w+) ([^}]+)\}\}")
 # One believable slip per pattern, in order of how much a reviewer would enjoy finding it.
 _SLIPS: Final = (
     (" <= ", " < "), (" >= ", " > "), (" < ", " <= "), (" > ", " >= "), (" is not None", " is None"),
     (" + 1", ""), (" - 1", ""), ("if not ", "if "), (" is None", " is not None"), (" and ", " or "), ("min(", "max("),
-    (" == ", " != "), (" in ", " not in "), ("return ", "return not "),
+    (" == ", " != "),
 )  # fmt: skip
 _NO_CODE: Final = re.compile(r'^\s*(#|"""|def |class |async def |@|import |from |$)')
 
@@ -36,6 +38,7 @@ class UnknownFact(ValueError):
 class Slip:
     """A line of code (1-based), and the same line with one small mistake in it."""
 
+    path: str
     line: int
     right: str
     wrong: str
@@ -43,13 +46,24 @@ class Slip:
 
 def find_slip(checkout: Checkout, path: str, name: str) -> Slip:
     """The first line from the symbol on that one small mistake could break; the file's first line if there is none."""
-    lines = checkout.file(path).lines
-    start = checkout.symbol(path, name).line
+    file = checkout.original(path)
+    start = (file.symbol(name) or Symbol(name, 1, 0)).line
+    code = [(number, line) for number, line in code_lines(file) if start < number <= start + 24]
     for old, new in _SLIPS:
-        for number, line in enumerate(lines[start : start + 24], start + 1):
-            if old in line and not _NO_CODE.match(line) and '"' not in line:
-                return Slip(number, line, line.replace(old, new, 1))
-    return Slip(1, lines[0], lines[0].rstrip(".") + ".")
+        for number, line in code:
+            if old in line:
+                return Slip(file.path, number, line, line.replace(old, new, 1))
+    return Slip(file.path, 1, file.lines[0], file.lines[0].rstrip(".") + ".")
+
+
+def code_lines(file: SourceFile) -> Iterator[tuple[int, str]]:
+    """Numbered lines that are statements: no definitions, comments, texts or docstrings."""
+    in_text = False
+    for number, line in enumerate(file.lines, 1):
+        quotes = line.count('"""')
+        if not in_text and not quotes and '"' not in line and not _NO_CODE.match(line):
+            yield number, line
+        in_text ^= quotes % 2 == 1
 
 
 def resolve(checkout: Checkout, text: str) -> str:

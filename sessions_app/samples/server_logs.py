@@ -36,8 +36,11 @@ SOCKETS: Final = (
     (1, "live: LISTEN connection idle {small} s, ping answered in {quick} ms"),
 )
 STATEMENTS: Final = (
-    (6, 'SELECT "message_row"."id", "message_row"."position" FROM "message_row" WHERE session_id = $1 AND died_seq IS NULL '
-        'ORDER BY position DESC, id DESC LIMIT 120'),
+    (
+        6,
+        "SELECT id, position, kind, role, tokens FROM message_row WHERE session_id = $1 AND died_seq IS NULL "
+        "ORDER BY position DESC, id DESC LIMIT 120",
+    ),
     (4, "UPDATE session SET next_seq = next_seq + $1 WHERE id = $2 RETURNING next_seq"),
     (3, "INSERT INTO session_event (session_id, seq, kind, payload) VALUES ($1, $2, $3, $4)"),
     (2, "SELECT count(*) FROM message_row WHERE session_id = $1 AND born_seq <= $2"),
@@ -134,3 +137,4 @@ def telemetry_lines(scene: Scene, words: str) -> Iterator[str]:
         }  # fmt: skip
         yield f"{moment} INFO hermes.compaction micro compaction telemetry: {json.dumps(facts, separators=(',', ':'))}"
         live_tokens += delta + exchange + scene.random.randrange(-200, 260)
+        rows += scene.random.randrange(-2, 4)

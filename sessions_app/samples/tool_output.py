@@ -1,4 +1,4 @@
-"""What developers' tools print: test runs, benches, type checks, listings. Names are the checkout's, figures made up."""
+"""What developers' tools print: test runs, benches, listings. Names are the checkout's, figures are made up."""
 
 from __future__ import annotations
 
@@ -49,14 +49,6 @@ def bench_lines(scene: Scene, words: str) -> Iterator[str]:
             median = scene.random.uniform(0.62, 0.81)
             spread = scene.random.uniform(0.02, 0.09)
             yield f"{name:<24} rows={size:>7,}  median {median:.3f} ms  p95 {median + spread:.3f} ms  n=400"
-
-
-def types_lines(scene: Scene, words: str) -> Iterator[str]:
-    """A type checker's complaints about functions of a folder."""
-    for file in scene.checkout.below(words or "compaction"):
-        for symbol in file.symbols:
-            if scene.random.random() < 0.2:
-                yield f"{file.path}:{symbol.line + 3}: error: Returning Any from function declared to return its own type"
 
 
 def count_lines(scene: Scene, words: str) -> Iterator[str]:
@@ -115,7 +107,6 @@ FILLERS: Final[dict[str, Filler]] = {
     "pytest": pytest_lines,
     "source": source_lines,
     "telemetry": telemetry_lines,
-    "types": types_lines,
     "web": web_lines,
     "worker": worker_lines,
 }

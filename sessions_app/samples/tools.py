@@ -52,19 +52,23 @@ def piece_of(scene: Scene, segment: Segment) -> Piece:
 
 
 def read_call(scene: Scene, call: Call) -> DraftCall:
-    """`read PATH [SYMBOL]`: numbered lines from just above the symbol, or from the top."""
+    """`read PATH [SYMBOL]`: numbered lines from just above the symbol, or from the top; with room left, upwards too."""
     path, _, name = call.words.partition(" ")
     file = scene.checkout.file(path)
     wanted = scene.checkout.symbol(path, name).line - 1 if name else 1
-    # A symbol near the end still gets a screenful around it.
-    first = max(1, min(wanted, len(file.lines) - 80))
-    lines = tuple(f"{number:5}|{line}" for number, line in enumerate(file.lines[first - 1 :], first))
-    shown = lines[:MOST_LINES]
+    first = max(1, min(wanted, len(file.lines) - 30))
+    lines = tuple(f"{number:5}|{line}" for number, line in enumerate(file.lines, 1))
+    below = lines[first - 1 :][:MOST_LINES]
+    piece = Piece(below, is_elastic=True, least=10, lead=lines[: first - 1][len(below) - MOST_LINES :])
+
+    def offset(count: int) -> int:
+        return first - max(0, count - len(below))
+
     return DraftCall(
         "read_file",
-        lambda count: as_json({"path": file.path, "offset": first, "limit": count}),
-        (Piece(shown, is_elastic=True, least=10),),
-        lambda count: f"[lines {first}-{first + count - 1} of {len(file.lines)}]",
+        lambda count: as_json({"path": file.path, "offset": offset(count), "limit": count}),
+        (piece,),
+        lambda count: f"[lines {offset(count)}-{offset(count) + count - 1} of {len(file.lines)}]",
         scene.random.uniform(0.1, 0.4),
     )
 
@@ -118,7 +122,9 @@ def test_totals(passed: int, failed: int, seconds: float) -> str:
 
 def write_call(scene: Scene, call: Call) -> DraftCall:
     """`write PATH`: a new file with the story's fixed lines."""
-    content = "\n".join(resolve(scene.checkout, segment.text) for segment in call.segments) + "\n"
+    lines = [line for segment in call.segments for line in resolve(scene.checkout, segment.text).split("\n")]
+    scene.checkout.write(call.words, lines)
+    content = "\n".join(lines) + "\n"
     answer = as_json({"success": True, "bytes_written": len(content.encode())})
     return DraftCall(
         "write_file",
