@@ -21,12 +21,15 @@ SUFFIXES: Final = frozenset({".css", ".html", ".js", ".md", ".py", ".toml", ".tx
 LEFT_OUT: Final = ("sessions_app/samples/", "tests/sessions_app/samples/", "tests/data/", "static/vendor/")
 LONGEST_LINE: Final = 200
 
-_SYMBOL: Final = re.compile(r"^(\s*)(?:(?:async def|def|class) (\w+)|([A-Z_]{3,})(?=[ :=]))")
+NAMES: Final = frozenset({"LICENSE", "Makefile"})
+
+# Functions and classes; constants; fields of a class.
+_SYMBOL: Final = re.compile(r"^(\s*)(?:(?:async def|def|class) (\w+)|([A-Z_]{3,})(?=[ :=])|([a-z_]+): .* = .*[^,]$)")
 
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A function, class or constant; `line` is 1-based."""
+    """A function, class, constant or field; `line` is 1-based."""
 
     name: str
     line: int
@@ -42,9 +45,11 @@ class SourceFile:
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
-        """Functions, classes and constants in order; empty for anything but Python."""
+        """Functions, classes, constants and fields in order; empty for anything but Python."""
         found = ((number, _SYMBOL.match(line)) for number, line in enumerate(self.lines, 1))
-        return tuple(Symbol(match[2] or match[3], number, len(match[1])) for number, match in found if match)
+        return tuple(
+            Symbol(match[2] or match[3] or match[4], number, len(match[1])) for number, match in found if match
+        )
 
     def symbol(self, name: str) -> Symbol | None:
         """The symbol of that name, else the one most like it, else None when the file has none."""
@@ -128,7 +133,7 @@ def read_files(root: Path) -> Iterator[SourceFile]:
     nested = [path for folder in FOLDERS for path in (root / folder).rglob("*") if path.is_file()]
     for path in sorted(top + nested):
         name = path.relative_to(root).as_posix()
-        if path.suffix in SUFFIXES and not name.startswith(LEFT_OUT):
+        if (path.suffix in SUFFIXES or path.name in NAMES) and not name.startswith(LEFT_OUT):
             yield SourceFile(name, read_lines(path))
 
 

@@ -5,7 +5,7 @@ start: 2026-11-20T12:40:05Z
 cwd: /home/teo/hermes-sessions
 system:
 | You are Claude Code, working in the user's terminal.
-== before tokens=36000 hours=2.4
+== before tokens=28000 hours=2.4
 >> 1
 After a kill -9 of the whole process group the site sometimes doesn't come up again: "the database server did not answer within 10 s". A second start then works. Find out why.
 
@@ -294,7 +294,7 @@ Leave it like that. Changelog and a short note in docs/decisions on "why we remo
 ~ changes hermes_site
 --
 Both written. The decision names the one case in which removing would be wrong, and why it can't occur.
-== after tokens=14500 hours=1.3
+== after tokens=9500 hours=1.3
 >> 1
 continue with Windows paths? no, forget that, we don't support it. Instead: port or socket taken. What happens if a socket file is left over?
 --
