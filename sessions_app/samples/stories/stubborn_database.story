@@ -5,7 +5,7 @@ start: 2026-11-20T12:40:05Z
 cwd: /home/teo/hermes-sessions
 system:
 | You are Claude Code, working in the user's terminal.
-== before tokens=28000 hours=2.4
+== before tokens=22000 hours=2.4
 >> 1
 After a kill -9 of the whole process group the site sometimes doesn't come up again: "the database server did not answer within 10 s". A second start then works. Find out why.
 
@@ -294,7 +294,7 @@ Leave it like that. Changelog and a short note in docs/decisions on "why we remo
 ~ changes hermes_site
 --
 Both written. The decision names the one case in which removing would be wrong, and why it can't occur.
-== after tokens=9500 hours=1.3
+== after tokens=10500 hours=1.3
 >> 1
 continue with Windows paths? no, forget that, we don't support it. Instead: port or socket taken. What happens if a socket file is left over?
 --
@@ -324,6 +324,8 @@ Right, reuse it. Test with a zombie and the socket lock only.
 +         with start_server(folder) as server:
 +             assert server.answers("select 1")
 ! test tests/site/test_start_after_kill.py
+! sh tail -n 60 var/test/server.log
+~ postgres 15:04
 --
 Both locks go through the same judgement. The new test removes the data folder's lock by hand so that only the socket's is left, and it passes.
 >> 1
@@ -372,8 +374,10 @@ flock on NFS? Some people have their home there.
 ! sh stat -f -c '%T' ~ /tmp
 | ext2/ext3
 | tmpfs
-! grep in=README.md NFS|network
+! grep in=. NFS|network
 ! read README.md
+! sh sed -n '1,60p' var/database/server.log
+~ postgres 15:36
 --
 Linux has emulated `flock` on NFS by byte-range locks since 2.6.12, so it works between processes of one machine and, with a lock daemon, between machines. Where the daemon is missing the call fails with ENOLCK; then the start should go on without the lock and say so, rather than refuse. A data folder on NFS is a bad idea for other reasons, and the README could say that in half a sentence.
 >> 0.7
@@ -387,5 +391,8 @@ Half a sentence it is. Then commit, three commits: judgement, waiting, one start
 | f60e2a1 Recognise a dead server that nobody has collected
 ! sh git show --stat HEAD~2 HEAD
 ~ changes hermes_site
+! test tests/site/test_lock_file.py tests/site/test_start_after_kill.py
+! sh tail -n 40 var/logs/web.log
+~ web 15:52
 --
 Three commits, each with its test. `var/` was never deleted, nothing was killed that the tests hadn't started, and the three other servers on this machine are still running.
