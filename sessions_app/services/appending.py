@@ -20,7 +20,7 @@ from sessions_app.counters import Counters
 from sessions_app.mapping import MAX_INT4, new_message_row, storable_count, storable_id, storable_or_none
 from sessions_app.models import EventKind, MessageRow, Session, SessionEvent, SessionStatus
 from sessions_app.services.locking import lock_session, next_event, save_locked, tell, touch
-from sessions_app.services.turns import save_turns, tracker_of
+from sessions_app.services.turns import end_abandoned_turns, save_turns, tracker_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +116,10 @@ def _insert(session: Session, fresh: Sequence[_Counted], counter_name: str) -> l
         touch(session, at)
     MessageRow.objects.bulk_create(rows)
     SessionEvent.objects.bulk_create(events)
-    session.turns_total = tracker.number
     save_turns(session.pk, tracker.take())
+    if tracker.number > session.turns_total:
+        end_abandoned_turns(session.pk, tracker.number)
+    session.turns_total = tracker.number
     session.status = SessionStatus.LIVE
     save_locked(session, "status")
     tell(session, EventKind.APPENDED, tuple(row.pk for row in rows))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django.db import transaction
+from django.db.models import Case, When
 from django.utils import timezone
 
 from compaction.messages import RowKind
@@ -92,3 +93,11 @@ def end_turn(session_id: int, number: int) -> None:
     """Note that a turn is over, whatever came of its pass. A turn that was over before keeps its time."""
     turn = Turn.objects.filter(session_id=session_id, number=number, ended_at__isnull=True)
     turn.update(ended_at=timezone.now())
+
+
+def end_abandoned_turns(session_id: int, before: int) -> None:
+    """End turns that nobody finished before the next one began: interrupted, unless they had come to their answer."""
+    left = Turn.objects.filter(
+        session_id=session_id, number__lt=before, reply_sent_at__isnull=True, ended_at__isnull=True
+    )
+    left.update(ended_at=timezone.now(), interrupted=Case(When(is_finished=True, then=False), default=True))

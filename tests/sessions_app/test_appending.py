@@ -138,6 +138,18 @@ def test_a_turn_opens_at_a_persons_row_and_neighbouring_ones_share_it(rows):
     assert [row.turn for row in rows.live()] == [None, 1, 1, 1, 1, 1, 1, 2]
 
 
+def test_a_turn_that_nobody_finished_ends_as_interrupted_when_the_next_one_begins(rows):
+    rows.append(user("a"), assistant("b"))
+    rows.append(user("c"), call("x"))
+    rows.append(user("d"))
+    turns = Turn.objects.filter(session_id=rows.session_id).order_by("number")
+    assert [(turn.interrupted, turn.ended_at is None) for turn in turns] == [
+        (False, False),
+        (True, False),
+        (False, True),
+    ]
+
+
 def test_two_persons_rows_in_two_appends_are_one_turn(rows):
     rows.append(user("a"))
     rows.append(user("b"))
