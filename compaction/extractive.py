@@ -41,6 +41,8 @@ _WORTH: Final = {
     Section.COMPLETED: 8.0,
     Section.ANCHORS: 1.0,
 }
+# Sections that age quickly: only the newest entries say anything.
+_NEWEST_KEPT: Final = {Section.STATE: 3, Section.REMAINING: 6, Section.ASKS: 8}
 _SECTION_OF_CUE: Final = {
     Cue.RULE: Section.DECISIONS,
     Cue.DECISION: Section.DECISIONS,
@@ -205,10 +207,15 @@ def _from_tools(facts: list[ToolFact]) -> Iterator[_Entry]:
 
 
 def _distinct(entries: list[_Entry]) -> list[_Entry]:
-    """Each text once, at the place and with the worth of its last mention; of the task only the newest is kept."""
+    """Each text once, at the place and with the worth of its last mention; of the task only the newest is kept, and
+    of sections that age quickly only the newest entries."""
     newest: dict[tuple[Section, str], _Entry] = {}
     for entry in entries:
         key = (entry.section, "" if entry.section is Section.TASK else " ".join(entry.text.casefold().split()))
         newest.pop(key, None)
         newest[key] = entry
-    return list(newest.values())
+    kept = list(newest.values())
+    for section, most in _NEWEST_KEPT.items():
+        aged = {id(entry) for entry in [entry for entry in kept if entry.section is section][:-most]}
+        kept = [entry for entry in kept if id(entry) not in aged]
+    return kept

@@ -17,6 +17,13 @@ _BOUNDARY: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'`(\[*])|(?<=[。！？；
 _LEADING: Final = re.compile(r"^(?:#{1,6}\s+|>\s*|[-*•]\s+|\d+[.)、]\s*|\*\*)+")
 _CJK: Final = re.compile("[\u4e00-\u9fff]")
 _MOST_SCANNED_CHARS: Final = 60_000
+# Courtesies say nothing about the work, whatever words they hold.
+_COURTESY: Final = re.compile(
+    r"\b(?:have a (?:great|good|nice|wonderful|fantastic|lovely)|feel free|let me know|happy to (?:help|assist)|"
+    r"looking forward|you['’]re welcome|here to (?:help|assist)|any (?:other|further) (?:questions|assistance)|"
+    r"thank you|thanks for|great question|good catch)\b|不客气|随时告诉我|祝你",
+    re.IGNORECASE,
+)
 
 
 class Cue(StrEnum):
@@ -78,11 +85,12 @@ _CUES: Final = (
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences of `text` in order, without code blocks, tables, bullets and heading marks."""
+    """The sentences of `text` in order, without code blocks, tables, bullets, heading marks and courtesies."""
     prose = _TABLE_OR_RULE.sub("", _FENCED.sub("\n", text[:_MOST_SCANNED_CHARS]))
     for piece in _BOUNDARY.split(prose):
         sentence = " ".join(_LEADING.sub("", piece.strip()).split()).strip("*_ ")
-        if len(sentence) > 3 or (sentence and is_chinese(sentence)):
+        is_long_enough = len(sentence) > 3 or (sentence and is_chinese(sentence))
+        if is_long_enough and not _COURTESY.search(sentence):
             yield sentence
 
 

@@ -28,6 +28,8 @@ _PATH_KEYS: Final = (
     "relative_path",
 )
 _QUERY_KEYS: Final = ("pattern", "query", "regex", "url", "q", "glob", "question", "goal", "prompt", "description")
+_OUTPUT_KEYS: Final = ("output", "stdout", "stderr", "error", "result")
+_ARGUMENT_CHARS: Final = 40
 _PATCH_FILE: Final = re.compile(r"^(?:\*\*\* (?:Update|Add|Delete) File: |\+\+\+ b/)(\S+)", re.MULTILINE)
 _EXIT: Final = re.compile(r"\bexit(?:ed with| status| code|_code\"?:)?\s*:?\s*(\d{1,3})\b", re.IGNORECASE)
 _VERDICT: Final = re.compile(
@@ -38,6 +40,7 @@ _ERROR: Final = re.compile(
     r"^.*(?:\b\w*(?:Error|Exception)\b:?.*|\bFAILED\b.*|\bfatal:.*|\bpanic:.*|\berror[:\[].*|错误.*|失败.*)$",
     re.MULTILINE,
 )
+_REPEATED: Final = re.compile(r"([.=\-_#*~ ])\1{5,}")
 _WRITING_NAME: Final = re.compile(r"write|edit|patch|create|replace|insert|update|append|save", re.IGNORECASE)
 _ENTRY_CHARS: Final = 150
 _SCANNED_CHARS: Final = 30_000
@@ -65,9 +68,22 @@ def tool_facts(messages: Sequence[Message]) -> Iterator[ToolFact]:
     for message in messages:
         for call in message.tool_calls:
             output = next((results[name] for name in call_ids(call) if name in results), "")
-            fact = _fact(call, output[:_SCANNED_CHARS])
+            fact = _fact(call, _unwrapped(output[:_SCANNED_CHARS]))
             if fact is not None:
                 yield fact
+
+
+def _unwrapped(output: str) -> str:
+    """The text inside a result that is a JSON object with one main text; the result itself otherwise."""
+    if not output.startswith("{"):
+        return output
+    try:
+        loaded = json.loads(output)
+    except (ValueError, RecursionError):
+        return output
+    texts = [loaded[key] for key in _OUTPUT_KEYS if isinstance(loaded.get(key), str)]
+    code = loaded.get("exit_code", 0)
+    return "\n".join([*texts, f"exit {code}"]) if texts else output
 
 
 def _fact(call: ToolCall, output: str) -> ToolFact | None:
@@ -81,7 +97,7 @@ def _fact(call: ToolCall, output: str) -> ToolFact | None:
         return None
     error = _error_line(output) if len(output) < 2_000 else ""
     is_write = is_patch or bool(_WRITING_NAME.search(call.name))
-    named = subject if is_write or "/" in subject else f"{call.name} {subject}"
+    named = subject if "/" in subject else f"{call.name} {subject}"
     return ToolFact(clip(named, _ENTRY_CHARS), clip(error, _ENTRY_CHARS), is_write, bool(error), False)
 
 
@@ -95,7 +111,13 @@ def _subject(call: ToolCall) -> tuple[str, bool]:
         value = arguments.get(key)
         if isinstance(value, str) and value.strip():
             return " ".join(value.split()), False
-    return "", False
+    return ", ".join(f"{key}={_short(value)}" for key, value in list(arguments.items())[:4]), False
+
+
+def _short(value: Any) -> str:
+    """An argument as a word or two."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return clip(" ".join(text.split()), _ARGUMENT_CHARS)
 
 
 def _arguments(call: ToolCall) -> dict[str, Any]:
@@ -108,7 +130,7 @@ def _arguments(call: ToolCall) -> dict[str, Any]:
 
 def _command_outcome(output: str, error: str) -> str:
     exit_code = _EXIT.search(output)
-    verdicts = [found[0].strip(" =") for found in _VERDICT.finditer(output)]
+    verdicts = [_REPEATED.sub(r"\1", found[0]).strip(" =.") for found in _VERDICT.finditer(output)]
     telling = verdicts[-1] if verdicts else error
     parts = [f"exit {exit_code[1]}"] if exit_code and exit_code[1] != "0" else []
     return clip(", ".join([*parts, *([" ".join(telling.split())] if telling else [])]), _ENTRY_CHARS)

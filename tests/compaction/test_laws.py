@@ -1,4 +1,4 @@
-"""The laws of ENGINE 14 that micro passes must keep, on generated transcripts and with every way a summarizer can fail."""
+"""The laws that micro passes must keep, on generated transcripts and with every way a summarizer can fail (ENGINE 14)."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,7 +72,7 @@ class History:
             cursor_before = plan.cursor
             settled = settle_micro(plan, None if plan.request is None else replies())
             applied = self.live.apply(settled.record.edit)
-            self.archived += [row for row in applied.archived]
+            self.archived += applied.archived
             self.state = settled.state
             yield before, plan, settled.record, cursor_before
 

@@ -1,0 +1,89 @@
+"""Which answers of a summarizer are usable (ENGINE 7.1)."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from compaction.markers import END_MARK, OPENING
+from compaction.replies import Unusable, Usable, judge_reply
+from compaction.summarizer import Purpose, Reply, SummaryRequest
+
+REQUEST = SummaryRequest(Purpose.ABSORB, "role", "Merge the new part of the transcript. " * 20, "", (), 1_500, 2_500)
+NOTES = "## Key Decisions\n- keep sqlite"
+INPUTS = Path(__file__).parent.parent / "data" / "bugs"
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (Reply(error="timeout"), "timeout"),
+        (Reply(error="http_529"), "http_529"),
+        (Reply(text=""), "empty"),
+        (Reply(text=None), "empty"),
+        (Reply(text=" \n "), "empty"),
+        (Reply(text="", reasoning="The user wants a.py"), "thinking_only"),
+        (Reply(text="<think>only thoughts</think>"), "thinking_only"),
+        (Reply(text="<think>cut off in thought"), "thinking_only"),
+        (Reply(text="Half a sen", finish_reason="length"), "length"),
+        (Reply(text="Half a sen", finish_reason="max_tokens"), "length"),
+        (Reply(text=None, refusal="no"), "refusal"),
+        (Reply(text="I'm sorry, I can't summarize this conversation."), "refusal"),
+        (Reply(text="抱歉,我无法总结这段对话。"), "refusal"),
+        (Reply(text="Error generating summary: timeout"), "error_text"),
+        (Reply(text="<html><body>502 Bad Gateway</body></html>"), "error_text"),
+        (Reply(text='{"error": {"message": "overloaded"}}'), "error_text"),
+        (Reply(text="## Key Decisions\n- none\n\n## Constraints\n(none)\n"), "bare_template"),
+        (Reply(text='<tool_call>{"name": "x"}</tool_call>'), "tool_call_markup"),
+        (Reply(text=None, has_tool_calls=True), "tool_call_markup"),
+        (Reply(text=REQUEST.user), "echo_of_prompt"),
+        (Reply(text="<running_notes>\nfoo\n</running_notes>"), "echo_of_prompt"),
+    ],
+)
+def test_unusable_answers_have_a_named_reason(reply, reason):
+    judged = judge_reply(reply, REQUEST)
+    assert isinstance(judged, Unusable)
+    assert judged.reason == reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        NOTES,
+        f"<think>let me see</think>\n{NOTES}",
+        f"```markdown\n{NOTES}\n```",
+        f"{OPENING}\n{NOTES}\n{END_MARK}",
+        f"{NOTES}\n<tool_call>{{}}</tool_call>",
+    ],
+)
+def test_good_notes_are_freed_of_what_does_not_belong_to_them(text):
+    assert judge_reply(Reply(text=text, finish_reason="stop"), REQUEST) == Usable(NOTES)
+
+
+def test_notes_that_speak_of_errors_or_refusals_are_fine():
+    for text in ("Error handling: we decided to raise.\n" + NOTES, NOTES + "\n- I can't reproduce the crash"):
+        assert isinstance(judge_reply(Reply(text=text), REQUEST), Usable)
+
+
+def test_secrets_in_an_answer_are_masked():
+    judged = judge_reply(Reply(text=f"{NOTES}\n- key sk-ant-api03-{'a1B2' * 12}"), REQUEST)
+    assert "[REDACTED]" in judged.text
+    assert "a1B2a1B2" not in judged.text
+
+
+def test_e12_answers_without_usable_content_are_failures_with_distinct_reasons():
+    lines = (INPUTS / "E12_summariser_replies.jsonl").read_text(encoding="utf-8").splitlines()
+    replies = [json.loads(line) for line in lines if line.strip()]
+    judged = [
+        judge_reply(
+            Reply(
+                text=reply.get("content"),
+                reasoning=reply.get("reasoning_content"),
+                finish_reason=reply.get("finish_reason"),
+            ),
+            REQUEST,
+        )
+        for reply in replies
+    ]
+    reasons = [found.reason if isinstance(found, Unusable) else "usable" for found in judged]
+    assert reasons == ["thinking_only", "empty", "thinking_only", "empty", "length", "error_text", "usable"]
