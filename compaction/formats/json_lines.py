@@ -122,6 +122,14 @@ class JsonLineReader:
         if broken is not None:
             self._report(Problem(ProblemKind.TRUNCATED_LAST_LINE, broken.detail, broken.line))
 
+    def value_at(self, offset: int) -> dict[str, object]:
+        """The object on the line at `offset`, which was read before. The place of the reading is not lost."""
+        place = self._stream.tell()
+        self._stream.seek(offset)
+        value = parse_json(self._stream.readline().removeprefix(_BOM)).value
+        self._stream.seek(place)
+        return value if isinstance(value, dict) else {}
+
     def _parse(self, line: Line, stripped: bytes) -> JsonLine | Problem | None:
         if stripped.startswith((b"//", b"#")):
             self._report(Problem(ProblemKind.COMMENT_LINE, excerpt(stripped), line.number))

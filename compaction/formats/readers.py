@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from compaction.errors import InvalidSource
+from compaction.formats.claude_code import read_claude_code
 from compaction.formats.detect import LABELS, Format, detect
 from compaction.formats.events import ImportReport, SourceSession
 from compaction.formats.hermes_export import read_hermes_export
@@ -22,6 +23,7 @@ READERS: dict[Format, Reader] = {
     Format.HERMES_SNAPSHOT: read_hermes_snapshot,
     Format.HERMES_TRANSCRIPT: read_hermes_transcript,
     Format.OPENAI_CHAT: read_openai_chat,
+    Format.CLAUDE_CODE: read_claude_code,
 }
 
 

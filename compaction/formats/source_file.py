@@ -11,6 +11,7 @@ import io
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from compaction.errors import InvalidSource
 
 MAX_ENTRY_BYTES = 1 << 30
 _IN_MEMORY_BYTES = 8 << 20
+_READ_ERRORS = (OSError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, KeyError, EOFError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,18 @@ class SourceFile:
             raise InvalidSource(self.refusal, self.label)
         try:
             return self.path.open("rb") if self.entry is None else _spool(self.path, self.entry)
-        except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+        except _READ_ERRORS as error:
+            raise InvalidSource(f"the file can't be read: {error}", self.label) from error
+
+    def head(self, size: int) -> bytes:
+        """The first bytes, without unpacking the rest. Raises InvalidSource as `open` does."""
+        if self.refusal or self.entry is None:
+            with self.open() as stream:
+                return stream.read(size)
+        try:
+            with zipfile.ZipFile(self.path) as opened, opened.open(self.entry) as packed:
+                return packed.read(size)
+        except _READ_ERRORS as error:
             raise InvalidSource(f"the file can't be read: {error}", self.label) from error
 
     def neighbours(self, folder: str, pattern: str) -> Iterator[SourceFile]:
@@ -100,10 +113,10 @@ class StreamKeeper:
         yield self._kept
 
     def line_at(self, offset: int) -> bytes:
-        """The line that begins at `offset`, with its end."""
+        """The line that begins at `offset`, with its end but without a byte order mark."""
         with self.opened() as stream:
             stream.seek(offset)
-            return stream.readline()
+            return stream.readline().removeprefix(b"\xef\xbb\xbf")
 
 
 class _Limited(io.RawIOBase):

@@ -1,8 +1,8 @@
 """Which files a list of paths means: files, folders and ZIP archives become single files to read.
 
-Nothing is opened for its content here, except archives for their list of entries. What must not be read is given out
-with its refusal, never dropped: a symbolic link, a name that climbs out of the archive, an encrypted entry, an entry
-that is too large or packed too tightly, an archive with too much in it.
+What must not be read is given out with its refusal, never dropped: a symbolic link, a name that climbs out of the
+archive, an encrypted entry, an entry that is too large or packed too tightly, an archive with too much in it. Files
+that are read together with another one in the list (sub-agents of a session) are left out.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
+from compaction.formats.claude_agents import without_claimed
 from compaction.formats.source_file import MAX_ENTRY_BYTES, SourceFile
 
 MAX_ENTRIES = 5_000
@@ -28,9 +29,9 @@ def iter_source_paths(paths: Iterable[str | Path]) -> Iterator[SourceFile]:
     for given in paths:
         path = Path(given)
         if path.is_dir():
-            yield from _folder(path)
+            yield from without_claimed(list(_folder(path)))
         elif zipfile.is_zipfile(path):
-            yield from _archive(path)
+            yield from without_claimed(list(_archive(path)))
         else:
             yield SourceFile(path)
 

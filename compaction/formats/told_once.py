@@ -34,8 +34,8 @@ class Tell:
         self(Problem(kind, detail))
 
     def at(self, line: int | None = None, where: str = "") -> Tell:
-        """A listener for another place."""
-        return Tell(self._add, line, where)
+        """A listener for another place; what is not given stays as it was."""
+        return Tell(self._add, self._line if line is None else line, where or self._where)
 
 
 SILENT = Tell(lambda problem: None)
