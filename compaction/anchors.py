@@ -51,6 +51,8 @@ _WEIGHTS: Final = {
     AnchorKind.IDENTIFIER: 3,
     AnchorKind.FIGURE: 2,
 }
+# Figures and hashes come in swarms; beyond a few of them they only push out what is rarer.
+_MOST_OF_KIND: Final = {AnchorKind.FIGURE: 6, AnchorKind.HASH: 6}
 _LONGEST_CHARS: Final = 160
 _SCANNED_CHARS: Final = 40_000
 _PATTERNS: Final = (
@@ -148,9 +150,17 @@ def attach_anchors(
     earlier summary carried. Strings that stand in the text anyway are not repeated."""
     body, said = split_off(text, Section.ANCHORS)
     _, carried = split_off(earlier, Section.ANCHORS)
-    fresh = (anchor.text for anchor in find_anchors(messages))
+    fresh = (anchor.text for anchor in _few_of_each(find_anchors(messages)))
     lines = _fitting((*fresh, *map(_bare, said), *map(_bare, carried)), body, limit_tokens, counter)
     return f"{body}\n\n## {Section.ANCHORS}\n" + "\n".join(lines) if lines else body
+
+
+def _few_of_each(anchors: Iterable[Anchor]) -> Iterator[Anchor]:
+    seen: dict[AnchorKind, int] = {}
+    for anchor in anchors:
+        seen[anchor.kind] = seen.get(anchor.kind, 0) + 1
+        if seen[anchor.kind] <= _MOST_OF_KIND.get(anchor.kind, seen[anchor.kind]):
+            yield anchor
 
 
 def _bare(entry: str) -> str:
@@ -160,8 +170,10 @@ def _bare(entry: str) -> str:
 def _fitting(texts: Iterable[str], body: str, limit_tokens: int, counter: TokenCounter) -> list[str]:
     used = counter.count(f"\n\n## {Section.ANCHORS}\n")
     lines: list[str] = []
+    figures = 0
     for text in dict.fromkeys(texts):
-        if not text or text in body:
+        figures += text[:1].isdigit()
+        if not text or text in body or (text[:1].isdigit() and figures > _MOST_OF_KIND[AnchorKind.FIGURE]):
             continue
         line = f"- `{text}`"
         used += counter.count(line) + 1

@@ -41,6 +41,14 @@ _WORTH: Final = {
     Section.COMPLETED: 8.0,
     Section.ANCHORS: 1.0,
 }
+# No section may crowd out the others while these still have something to say: its share of the budget.
+_MOST_SHARE: Final = {
+    Section.CONSTRAINTS: 0.4,
+    Section.DECISIONS: 0.35,
+    Section.ERRORS: 0.2,
+    Section.FILES: 0.25,
+    Section.COMPLETED: 0.2,
+}
 # Sections that age quickly: only the newest entries say anything.
 _NEWEST_KEPT: Final = {Section.STATE: 3, Section.REMAINING: 6, Section.ASKS: 8}
 _SECTION_OF_CUE: Final = {
@@ -103,16 +111,29 @@ class ExtractiveSummarizer:
         """The most valuable entries that fit, in their order. Costs of entries are measured once and added up."""
         by_worth = sorted(range(len(entries)), key=lambda index: (-entries[index].worth, -index))
         costs = [self._counter.count(f"- {entry.text}\n") + 1 for entry in entries]
-        used = self._counter.count(_render([], frame))
-        chosen: set[int] = set()
-        for index in by_worth:
-            if used + costs[index] <= budget_tokens:
-                used += costs[index]
-                chosen.add(index)
+        room = budget_tokens - self._counter.count(_render([], frame))
+        chosen = _choose(entries, costs, by_worth, room)
         kept = [entries[index] for index in sorted(chosen)]
         while kept and self._counter.count(_render(kept, frame)) > budget_tokens:
             kept.remove(min(kept, key=lambda entry: entry.worth))
         return _render(kept, frame)
+
+
+def _choose(entries: list[_Entry], costs: list[int], by_worth: list[int], room: int) -> set[int]:
+    """Indices of the entries to keep within `room` tokens: first each section within its share, then whatever fits."""
+    chosen: set[int] = set()
+    used_by_section: dict[Section, int] = {}
+    limits = {section: int(room * share) for section, share in _MOST_SHARE.items()}
+    for is_shared in (True, False):
+        for index in by_worth:
+            section, cost = entries[index].section, costs[index]
+            used = used_by_section.get(section, 0)
+            if index in chosen or cost > room or (is_shared and used + cost > limits.get(section, room)):
+                continue
+            chosen.add(index)
+            room -= cost
+            used_by_section[section] = used + cost
+    return chosen
 
 
 def _render(entries: Iterable[_Entry], frame: _Frame) -> str:

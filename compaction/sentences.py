@@ -88,7 +88,7 @@ def sentences(text: str) -> Iterator[str]:
     """The sentences of `text` in order, without code blocks, tables, bullets, heading marks and courtesies."""
     prose = _TABLE_OR_RULE.sub("", _FENCED.sub("\n", text[:_MOST_SCANNED_CHARS]))
     for piece in _BOUNDARY.split(prose):
-        sentence = " ".join(_LEADING.sub("", piece.strip()).split()).strip("*_ ")
+        sentence = " ".join(_LEADING.sub("", piece.strip()).replace("**", "").split()).strip("*_ ")
         is_long_enough = len(sentence) > 3 or (sentence and is_chinese(sentence))
         if is_long_enough and not _COURTESY.search(sentence):
             yield sentence

@@ -97,7 +97,7 @@ def _fact(call: ToolCall, output: str) -> ToolFact | None:
         return None
     error = _error_line(output) if len(output) < 2_000 else ""
     is_write = is_patch or bool(_WRITING_NAME.search(call.name))
-    named = subject if "/" in subject else f"{call.name} {subject}"
+    named = subject if "/" in subject and " in " not in subject else f"{call.name} {subject}"
     return ToolFact(clip(named, _ENTRY_CHARS), clip(error, _ENTRY_CHARS), is_write, bool(error), False)
 
 
@@ -107,6 +107,10 @@ def _subject(call: ToolCall) -> tuple[str, bool]:
     if patched:
         return ", ".join(dict.fromkeys(patched)), True
     arguments = _arguments(call)
+    sought = next((arguments[key] for key in ("pattern", "regex") if isinstance(arguments.get(key), str)), "")
+    if sought:
+        place = next((arguments[key] for key in _PATH_KEYS if isinstance(arguments.get(key), str)), "")
+        return f"{_short(sought)} in {place}" if place else _short(sought), False
     for key in (*_PATH_KEYS, *_QUERY_KEYS):
         value = arguments.get(key)
         if isinstance(value, str) and value.strip():
