@@ -102,6 +102,7 @@ DATABASES["default"] |= {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+PROCRASTINATE_IMPORT_PATHS = ["sessions_app.jobs"]
 # The queue also wakes the worker by a notification; looking this often covers a lost one.
 PROCRASTINATE_WORKER_DEFAULTS = {
     "concurrency": env.integer("HERMES_SITE_WORKER_CONCURRENCY", 2, 1, 100),

@@ -1,0 +1,60 @@
+"""The background tasks: each calls one function of the site and may be run again after a crash.
+
+Names, locks and arguments are `deferring`'s. A worker that dies leaves its job marked as running; `rescue_jobs` finds
+such jobs by the missing heartbeat of their worker and puts them back into the queue.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+
+from procrastinate.contrib.django import app
+
+from compaction.tokens import counter_named
+from sessions_app import deferring
+from sessions_app.finalizing import finalize_turns
+from sessions_app.import_jobs import run_import_job
+from sessions_app.models import ReplayRun, Session
+from sessions_app.replay_runs import run_replay as run_stored_replay
+from sessions_app.session_policy import policy_of
+from sessions_app.summarizers import summarizer_for_policy, summarizer_for_run
+from sessions_app.token_counting import site_counter
+
+# A worker says every ten seconds that it lives; the seconds of the schedule below come last.
+SILENT_WORKER_SECONDS = 30
+
+logger = logging.getLogger(__name__)
+
+
+@app.task(name=deferring.FINALIZE_TURN)
+def finalize_turn(session_id: int) -> None:
+    """Make the pass after each finished turn of a session and end the turn. A session that is gone needs nothing."""
+    session = Session.objects.select_related("project").filter(pk=session_id).first()
+    if session is None:
+        return
+    counter = site_counter()
+    finalize_turns(session_id, summarizer_for_policy(policy_of(session.project), counter), counter)
+
+
+@app.task(name=deferring.RUN_REPLAY)
+def run_replay(run_id: int) -> None:
+    """Run a simulated replay. A run that is gone needs nothing."""
+    run = ReplayRun.objects.filter(pk=run_id).first()
+    if run is not None:
+        run_stored_replay(run_id, summarizer_for_run(run.summarizer, counter_named(run.token_counter)))
+
+
+@app.task(name=deferring.RUN_IMPORT)
+def run_import(job_id: int) -> None:
+    """Read the files of an import."""
+    run_import_job(job_id)
+
+
+@app.periodic(cron="* * * * * */15")
+@app.task(name="sessions_app.jobs.rescue_jobs", queueing_lock="rescue", pass_context=False)
+async def rescue_jobs(timestamp: int) -> None:
+    """Put the jobs of workers that died back into the queue."""
+    for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=SILENT_WORKER_SECONDS):
+        logger.warning("job %s (%s) was left by a worker that is gone; it runs again", job.id, job.task_name)
+        await app.job_manager.retry_job(job, retry_at=datetime.now(UTC))

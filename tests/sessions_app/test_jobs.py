@@ -1,0 +1,149 @@
+"""Jobs in a real queue with a real worker."""
+
+import asyncio
+
+import pytest
+from django.db import connection
+from procrastinate.contrib.django import app
+from row_builder import NewMessage, assistant, call, result, user
+
+from compaction.messages import Message, Role
+from sessions_app import services
+from sessions_app.models import CompactionPass, ImportJob, MessageRow, ReplayRun, Session, Turn
+from sessions_app.services.imports import UploadedFile, cancel_import, request_import
+from sessions_app.services.replays import request_replay
+
+pytestmark = pytest.mark.django_db(transaction=True)
+POLICY = {"compression": {"micro_compact": True, "threshold_floor": "off", "threshold": 0.5}}
+
+
+def work():
+    """Let a worker empty the queue. It goes home when it finds no job that is free, so it is called until none waits."""
+
+    for _ in range(30):
+        work_once()
+        if "todo" not in statuses(""):
+            return
+    raise AssertionError("jobs are left in the queue")
+
+
+def work_once():
+    async def run():
+        with app.replace_connector(app.connector.get_worker_connector()) as worker:
+            async with worker.open_async():
+                await worker.run_worker_async(wait=False, install_signal_handlers=False, listen_notify=False)
+
+    asyncio.run(run())
+
+
+def statuses(task):
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT status FROM procrastinate_jobs WHERE task_name LIKE %s ORDER BY id", [f"%{task}"])
+        return [status for (status,) in cursor.fetchall()]
+
+
+@pytest.fixture(autouse=True)
+def empty_queue(db):
+    """Tests clear the tables of the site between them, not those of the queue."""
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE procrastinate_jobs, procrastinate_workers CASCADE")
+
+
+@pytest.fixture
+def session(project):
+    services.save_policy(project.pk, POLICY, None)
+    project.refresh_from_db()
+    return services.create_session(project, window_tokens=8_000)
+
+
+@pytest.fixture
+def talked(rows):
+    rows.append(NewMessage(Message(Role.SYSTEM, "rules")))
+    for number in range(9):
+        name = f"c{number}"
+        rows.append(user(f"question {number}"), call(name), result(name, f"line of {name} " * 120), assistant("done"))
+        services.finish_turn(rows.session_id)
+    return rows
+
+
+def test_a_worker_makes_the_passes_that_finished_turns_wait_for(talked):
+    work()
+    assert CompactionPass.objects.filter(session_id=talked.session_id, committed=True).count() > 0
+    assert Turn.objects.filter(ended_at__isnull=True).count() == 0
+    assert set(statuses("finalize_turn")) == {"succeeded"}
+
+
+def test_a_worker_runs_a_replay(talked):
+    run = request_replay(talked.session, "micro", token_counter="rough")
+    work()
+    run.refresh_from_db()
+    assert (run.status, run.progress_done) == ("done", 9)
+
+
+def test_a_job_whose_session_or_run_is_gone_ends_quietly(talked):
+    run = request_replay(talked.session, "micro")
+    ReplayRun.objects.filter(pk=run.pk).delete()
+    services.delete_session(talked.session_id)
+    work()
+    assert {*statuses("finalize_turn"), *statuses("run_replay")} == {"succeeded"}
+    assert not Session.objects.exists()
+
+
+@pytest.fixture
+def uploads(tmp_path):
+    paths = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
+    paths[0].write_text('{"role": "user", "content": "hello"}\n{"role": "assistant", "content": "hi"}\n')
+    paths[1].write_text("no transcript")
+    return [UploadedFile(path.name, str(path), path.stat().st_size) for path in paths]
+
+
+def test_a_worker_reads_uploads_and_removes_them_when_it_has_told_what_came_of_each(project, uploads, tmp_path):
+    job = request_import(project, uploads)
+    work()
+    job.refresh_from_db()
+    assert (job.status, job.progress_done, job.progress_total) == ("done", 2, 2)
+    assert [entry["path"] for entry in job.report] == ["one.jsonl", "two.jsonl"]
+    assert [bool(entry["error"]) for entry in job.report] == [False, True]
+    assert str(tmp_path) not in job.report[1]["error"]
+    assert MessageRow.objects.filter(session__project=project).count() == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cancelled_import_does_not_begin(project, uploads):
+    job = request_import(project, uploads)
+    assert cancel_import(job.pk)
+    work()
+    assert ImportJob.objects.get().status == "cancelled"
+    assert not Session.objects.exists()
+
+
+def test_the_job_of_a_worker_that_died_is_run_by_the_next_one(talked):
+    with connection.cursor() as cursor:
+        cursor.execute("INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '5 minutes')")
+        cursor.execute(
+            "UPDATE procrastinate_jobs SET status = 'doing', worker_id = (SELECT max(id) FROM procrastinate_workers)"
+            " WHERE id = (SELECT min(id) FROM procrastinate_jobs)"
+        )
+    rescue()
+    assert statuses("finalize_turn")[0] != "doing"
+    work()
+    assert set(statuses("finalize_turn")) == {"succeeded"}
+    assert Turn.objects.filter(ended_at__isnull=True).count() == 0
+
+
+def test_the_job_of_a_worker_that_lives_is_left_to_it(talked):
+    with connection.cursor() as cursor:
+        cursor.execute("INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now())")
+        cursor.execute(
+            "UPDATE procrastinate_jobs SET status = 'doing', worker_id = (SELECT max(id) FROM procrastinate_workers)"
+            " WHERE id = (SELECT min(id) FROM procrastinate_jobs)"
+        )
+    rescue()
+    assert statuses("rescue_jobs") == ["succeeded"]
+    assert statuses("finalize_turn")[0] == "doing"
+
+
+def rescue():
+    """Run the periodic task as a worker would."""
+    app.configure_task("sessions_app.jobs.rescue_jobs").defer(timestamp=0)
+    work_once()
