@@ -11,14 +11,12 @@ import time
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.utils import timezone
-
 from compaction.micro import MicroPlan, Nothing, PassContext, Settlement, plan_micro, settle_micro
 from compaction.pass_context import make_context
 from compaction.summarizer import Reply, Summarizer, SummaryRequest
 from compaction.telemetry import LOGGER_NAME, LogLevel, log_lines, micro_figures
 from compaction.tokens import TokenCounter
-from sessions_app import services
+from sessions_app import clock, services
 from sessions_app.models import Session, Turn
 from sessions_app.services import Circumstances, Committed, Stale
 from sessions_app.session_policy import model_of, newest_revision, overhead_of, policy_of, window_of
@@ -55,7 +53,7 @@ def run_micro_pass(session_id: int, passing: Passing) -> Nothing | Committed | S
     plan = plan_micro(transcript, transcript.state, context, turn_finished=is_finished)
     if isinstance(plan, Nothing):
         return _end_without_pass(session, transcript, passing, plan)
-    started_at = timezone.now()
+    started_at = clock.now()
     settlement = settle_micro(plan, _ask(passing.summarizer, plan))
     return _commit(session, transcript, passing, settlement, started_at)
 

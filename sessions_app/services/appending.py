@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.utils import timezone
 
 from compaction.messages import Message, Role, RowKind
 from compaction.storable import storable_text
 from compaction.tokens import TokenCounter, reasoning_tokens, row_tokens
+from sessions_app import clock
 from sessions_app.counters import Counters
 from sessions_app.mapping import MAX_INT4, new_message_row, storable_count, storable_id, storable_or_none
 from sessions_app.models import EventKind, MessageRow, Session, SessionEvent, SessionStatus
@@ -101,7 +101,7 @@ def _without_repeats(counted: Sequence[_Counted], known: dict[str, int]) -> list
 def _insert(session: Session, fresh: Sequence[_Counted], counter_name: str) -> list[MessageRow]:
     if not fresh:
         return []
-    now = timezone.now()
+    now = clock.now()
     tracker = tracker_of(session)
     counters = Counters(session)
     rows: list[MessageRow] = []

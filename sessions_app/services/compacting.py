@@ -13,12 +13,12 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from compaction.edits import Edit, NewRow
 from compaction.messages import Role, RowKind
 from compaction.records import PassRecord
 from compaction.state import CompactionState
+from sessions_app import clock
 from sessions_app.counters import Counters
 from sessions_app.mapping import edit_json, new_message_row, state_json, storable_json
 from sessions_app.models import (
@@ -136,7 +136,7 @@ def _new_pass(session: Session, record: PassRecord, edit: Edit, circumstances: C
         number=session.passes_total + 1,
         origin=PassOrigin.ENGINE,
         seq=session.last_seq,
-        at=timezone.now(),
+        at=clock.now(),
         turn=circumstances.turn,
         policy_revision_id=circumstances.policy_revision_id,
         revision_before=session.compaction_revision,

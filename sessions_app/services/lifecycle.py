@@ -6,9 +6,9 @@ import secrets
 from typing import Final
 
 from django.db import transaction
-from django.utils import timezone
 
 from compaction.storable import storable_text
+from sessions_app import clock
 from sessions_app.models import EventKind, Project, Session, SessionStatus
 from sessions_app.services.locking import lock_session, record_event, save_locked
 from sessions_app.services.thresholds import set_threshold
@@ -30,14 +30,18 @@ def create_session(
     model: str | None = None,
     window_tokens: int | None = None,
     fixed_overhead_tokens: int | None = None,
+    foreign_id: str | None = None,
 ) -> Session:
-    """A hosted session without rows. Figures that are not given are the project's, which may be unknown too."""
-    public_id, now = new_public_id(), timezone.now()
+    """A hosted session without rows. Figures that are not given are the project's, which may be unknown too.
+
+    foreign_id: a name by which its maker finds it again; taken once per project (else IntegrityError).
+    """
+    public_id, now = new_public_id(), clock.now()
     overhead = project.fixed_overhead_tokens if fixed_overhead_tokens is None else fixed_overhead_tokens
     session = Session(
         project=project,
         public_id=public_id,
-        foreign_id=public_id,
+        foreign_id=foreign_id or public_id,
         title=storable_text(title),
         source=Session.HOSTED,
         model=model or project.main_model,
@@ -58,7 +62,7 @@ def end_session(session_id: int, reason: str) -> None:
         if session.status == SessionStatus.ENDED:
             return
         session.status = SessionStatus.ENDED
-        session.ended_at = timezone.now()
+        session.ended_at = clock.now()
         session.end_reason = storable_text(reason)
         record_event(session, EventKind.ENDED)
         save_locked(session, "status", "ended_at", "end_reason")
@@ -90,6 +94,6 @@ def note_failure(session_id: int, error: str) -> None:
     with transaction.atomic():
         session = lock_session(session_id)
         session.last_error = storable_text(error)
-        session.last_error_at = timezone.now()
+        session.last_error_at = clock.now()
         record_event(session, EventKind.FAILED)
         save_locked(session, "last_error", "last_error_at")

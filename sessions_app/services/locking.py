@@ -10,8 +10,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from django.utils import timezone
-
+from sessions_app import clock
 from sessions_app.counters import COUNTER_COLUMNS
 from sessions_app.models import CompactionPass, EventKind, Session, SessionEvent
 from sessions_app.notifications import MAX_IDS, Notice, notify
@@ -92,7 +91,7 @@ def event_at(
 
 def record_event(session: Session, kind: EventKind) -> SessionEvent:
     """Store an event that concerns no rows, now, and tell the listeners. The caller still saves the session."""
-    event = next_event(session, kind, at=timezone.now())
+    event = next_event(session, kind, at=clock.now())
     event.save(force_insert=True)
     tell(session, kind)
     return event

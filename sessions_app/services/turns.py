@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from django.db import transaction
 from django.db.models import Case, When
-from django.utils import timezone
 
 from compaction.messages import RowKind
+from sessions_app import clock
 from sessions_app.deferring import defer_finalize_turn
 from sessions_app.models import EventKind, MessageRow, Session, SessionStatus, Turn
 from sessions_app.services.locking import lock_session, record_event, save_locked
@@ -63,36 +63,38 @@ def _turn(session_id: int, span: TurnSpan) -> Turn:
     )
 
 
-def finish_turn(session_id: int, *, interrupted: bool = False) -> int | None:
+def finish_turn(session_id: int, *, interrupted: bool = False, deferring: bool = True) -> int | None:
     """Note that the reply of the newest turn was sent; returns its number, None when there is no turn.
 
-    The job that runs the pass is asked for in the same transaction. Calling it again for the same turn changes nothing.
+    The job that runs the pass is asked for in the same transaction, unless `deferring` is off: then the caller runs it.
+    Calling it again for the same turn changes nothing.
     """
     with transaction.atomic():
         session = lock_session(session_id)
         turn = Turn.objects.filter(session_id=session_id, number=session.turns_total).first()
         if turn is None or turn.reply_sent_at is not None:
             return None
-        turn.reply_sent_at = timezone.now()
+        turn.reply_sent_at = clock.now()
         turn.interrupted = interrupted
         turn.is_finished = turn.is_finished and not interrupted
         turn.save(update_fields=["reply_sent_at", "interrupted", "is_finished"])
         record_event(session, EventKind.TURN_FINISHED)
         session.status = SessionStatus.IDLE
         save_locked(session, "status")
-        defer_finalize_turn(session_id)
+        if deferring:
+            defer_finalize_turn(session_id)
     return turn.number
 
 
 def mark_finalizing(turn: Turn) -> None:
     """Note that the pass after `turn` begins. A second attempt keeps the first time."""
-    Turn.objects.filter(pk=turn.pk, finalizing_at__isnull=True).update(finalizing_at=timezone.now())
+    Turn.objects.filter(pk=turn.pk, finalizing_at__isnull=True).update(finalizing_at=clock.now())
 
 
 def end_turn(session_id: int, number: int) -> None:
     """Note that a turn is over, whatever came of its pass. A turn that was over before keeps its time."""
     turn = Turn.objects.filter(session_id=session_id, number=number, ended_at__isnull=True)
-    turn.update(ended_at=timezone.now())
+    turn.update(ended_at=clock.now())
 
 
 def end_abandoned_turns(session_id: int, before: int) -> None:
@@ -100,4 +102,4 @@ def end_abandoned_turns(session_id: int, before: int) -> None:
     left = Turn.objects.filter(
         session_id=session_id, number__lt=before, reply_sent_at__isnull=True, ended_at__isnull=True
     )
-    left.update(ended_at=timezone.now(), interrupted=Case(When(is_finished=True, then=False), default=True))
+    left.update(ended_at=clock.now(), interrupted=Case(When(is_finished=True, then=False), default=True))

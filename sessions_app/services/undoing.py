@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils import timezone
 
 from compaction.messages import Role, RowKind
+from sessions_app import clock
 from sessions_app.counters import Counters
 from sessions_app.models import (
     CompactionPass,
@@ -52,7 +52,7 @@ def undo_last_pass(session_id: int, hold_turns: int | None = None) -> Undone:
         _withdraw(session, undone, seq)
         revived = _revive(session, undone, seq)
         _restore(session, undone, hold_turns)
-        event = event_at(session, seq, EventKind.UNDO, at=timezone.now(), compaction_pass=undone)
+        event = event_at(session, seq, EventKind.UNDO, at=clock.now(), compaction_pass=undone)
         event.save(force_insert=True)
         save_locked(session, "state", "is_held", "held_until_turn")
         tell(session, EventKind.UNDO)
