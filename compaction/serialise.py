@@ -38,7 +38,7 @@ def serialise_message(message: Message) -> str:
         message.role.upper() if message.role is not Role.TOOL else f"TOOL RESULT {message.tool_call_id or ''}".strip()
     )
     text = _content_text(message)
-    if message.role is Role.ASSISTANT:
+    if message.role is Role.ASSISTANT and _THINKING.search(text):
         text = _THINKING.sub("", text).strip()
     record = f"[{label}]: {cut_middle(_MEDIA.sub('[media attachment]', text))}"
     if message.tool_calls:
