@@ -69,14 +69,15 @@ _FAILURE_CLASSES: Final = {
     "connection": "summary_network_failure",
     "length": "summary_truncated_failure",
     "empty": "summary_empty_content_failure",
-    "only_thinking": "summary_empty_content_failure",
+    "thinking_only": "summary_empty_content_failure",
     "refusal": "summary_empty_content_failure",
     "http_503": "summary_overload_failure",
     "http_529": "summary_overload_failure",
-    "insufficient_messages": "insufficient_messages",
-    "no_compressible_window": "no_compressible_window",
-    "empty_post_handoff_window": "empty_post_handoff_window",
 }
+# Reasons that are classes of their own: nothing was asked.
+_OWN_CLASSES: Final = frozenset(
+    {"insufficient_messages", "no_compressible_window", "empty_post_handoff_window", "feasibility_skip"}
+)
 
 
 def batch_lines(record: PassRecord, session_id: str, attempt: BatchAttempt) -> tuple[LogLine, ...]:
@@ -107,12 +108,12 @@ def failure_class(record: PassRecord) -> str | None:
     """The class of what went wrong; None when nothing did."""
     if record.outcome is Outcome.BLOCKED:
         return f"blocked:{record.reason}"
-    if record.outcome is Outcome.FALLBACK:
-        return _FAILURE_CLASSES.get(record.reason, "summary_generation_failed") if record.reason else None
-    if record.is_committed:
-        return None
     if record.outcome is Outcome.NO_GAIN:
         return "no_gain"
+    if record.outcome is Outcome.COMPACTED or (record.is_committed and not record.reason):
+        return None
+    if record.reason in _OWN_CLASSES:
+        return record.reason
     return _FAILURE_CLASSES.get(record.reason, "summary_generation_failed")
 
 

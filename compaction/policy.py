@@ -188,7 +188,7 @@ class CompactionPolicy:
         "Lowest threshold",
         "Lowest threshold while the floor is on; at most 85 % of the input window.",
         "Below it the fixed prompt and one long turn fill the context, and compactions follow each other.",
-        group="threshold", unit="tokens", lowest=0, highest=100_000_000,
+        group="threshold", unit="tokens", lowest=1, highest=100_000_000, low_is_unset=True,
     )
     threshold_tokens: int | None = _setting(
         None,

@@ -39,11 +39,11 @@ class Window:
 
     @property
     def input_tokens(self) -> int | None:
-        """What is left for input. A reservation as large as the window can't be meant and is ignored."""
+        """What is left for input. A reservation that leaves nothing, or below zero, can't be meant and is ignored."""
         if self.context_tokens is None:
             return None
         left = self.context_tokens - self.max_output_tokens
-        return left if left > 0 else self.context_tokens
+        return left if 0 < left <= self.context_tokens else self.context_tokens
 
 
 class ThresholdSource(StrEnum):

@@ -30,7 +30,7 @@ def _unused(key: str, kind: SettingKind, default: SettingValue, reason: str, **b
 
 
 UNUSED_COMPRESSION_SETTINGS: Final = (
-    _unused("protect_last_n", _WHOLE, 20, _BUDGET_DECIDES, lowest=0),
+    _unused("protect_last_n", _WHOLE, 20, _BUDGET_DECIDES),
     _unused("max_attempts", _WHOLE, 3, _BREAKER, lowest=1, highest=10),
     _unused("abort_on_summary_failure", _SWITCH, False, _NEVER_DROPS),
     _unused("in_place", _SWITCH, True, _NO_ROTATION),

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.compaction.reference_vectors import (
+    micro_runner,
     redaction_runner,
     report_runner,
     settings_runners,
@@ -33,6 +34,7 @@ RUNNERS: Mapping[tuple[str, str], Callable[[Case], dict[str, Any]]] = {
     ("boundaries", ""): transcript_runners.run_boundaries,
     ("exchange_selection", ""): transcript_runners.run_exchange_selection,
     ("tool_pairs", ""): transcript_runners.run_tool_pairs,
+    ("micro_pass", ""): micro_runner.run_micro_pass,
     ("threshold", "derive"): settings_runners.run_threshold,
     ("config", "config"): settings_runners.run_config,
     ("report", ""): report_runner.run_report,
@@ -50,7 +52,6 @@ NOT_RUN_YET = (
     ("batch_compress", "compress"),
     ("batch_compress", "sample"),
     ("tool_prune", ""),
-    ("micro_pass", ""),
     ("db_semantics", "db"),
 )
 FILES = sorted({file for file, _ in (*RUNNERS, *NOT_RUN_YET)})

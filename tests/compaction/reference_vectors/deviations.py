@@ -1,8 +1,8 @@
 """Deviations: where the engine rules differ from the recorded behaviour, each with its rule and its condition.
 
 An entry names keys (with wildcards), the number of the engine rule, and a condition on the case. Conditions are
-functions in `conditions`; they see the case, the key and both values, never the case's id, and where they can they work
-out anew what the rule demands, so an entry covers what the rule says and nothing else.
+functions in `conditions` and `micro_conditions`; they see the case, the key and both values, never the case's id, and
+where they can they work out anew what the rule demands, so an entry covers what the rule says and nothing else.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from tests.compaction.reference_vectors import conditions, micro_conditions
 from tests.compaction.reference_vectors.cases import OWN_FOLDER, Case, Difference
-from tests.compaction.reference_vectors.conditions import CONDITIONS
+from tests.compaction.reference_vectors.condition_names import CONDITIONS
 
+# Loading them makes their conditions known.
+CONDITION_MODULES = (conditions, micro_conditions)
 DEVIATIONS_FILE = OWN_FOLDER / "deviations.json"
 RULE = re.compile(r"\d{1,2}(\.\d{1,2})?")
 

@@ -22,10 +22,11 @@ def run_report(case: Case) -> dict[str, Any]:
         arguments = [*case.config["args"], *_logs(case, Path(folder))]
         environment = _environment(case, Path(folder))
         shown = _run(arguments, environment)
-        found = json.loads(_run([*arguments, "--json"], environment).stdout)
+        counted = _run([*arguments, "--json"], environment).stdout
+    found = json.loads(counted) if counted.startswith("{") else None
     return {
         "exit_code": shown.returncode,
-        "figures": _figures(found) if found["passes"] else None,
+        "figures": _figures(found) if found and found["passes"] else None,
         "no_data_message": NO_DATA in shown.stdout,
         "stdout_line_count": shown.stdout.count("\n"),
         "stderr_warning": bool(shown.stderr.strip()),

@@ -39,8 +39,11 @@ def tail_start(rows: Sequence[Row], head_rows: int, budget: TailBudget, min_user
     """Where the tail of whole turns begins; None when the newest turn alone exceeds the ceiling.
 
     Turns are taken from the newest back while the budget is not full; the one that crosses it is taken if the ceiling
-    allows, or if the wanted number of user rows is not reached yet. What lies right behind the head counts as a turn.
+    allows, or if the wanted number of user rows is not reached yet. What lies right behind the head, or behind the
+    last summary, counts as a turn.
     """
+    summaries = [place for place, row in enumerate(rows) if row.is_summary]
+    head_rows = max(head_rows, summaries[-1] + 1 if summaries else 0)
     places = [place for place in range(head_rows, len(rows)) if place == head_rows or starts_turn(rows, place)]
     start: int | None = None
     for place in reversed(places):

@@ -23,6 +23,7 @@ from compaction.zones import Zones
 from tests.compaction.reference_vectors.cases import Case
 
 _NO_EDIT = Edit()
+_SPELLINGS = {"stale_generation": "stale", "watermark_unavailable": "stale"}
 _OUTCOMES = {"committed": Outcome.COMPACTED, "aborted": Outcome.ABORTED, "blocked": Outcome.BLOCKED}
 
 
@@ -87,7 +88,7 @@ def _with_keys_of(recorded: str, line: str) -> str:
 def _micro_fields(values: dict[str, Any]) -> dict[str, Any]:
     record = PassRecord(
         kind=PassKind.DEFRAG if values["exchange_tokens"] is None else PassKind.MICRO,
-        outcome=Outcome(values["outcome"]),
+        outcome=Outcome(_SPELLINGS.get(values["outcome"], values["outcome"])),
         cursor_after=RowKey(values["cursor"], 0),
         edit=_edit_for(values["messages_before"] - values["messages_after"], values["tokens_delta"]),
         rolling_summary_tokens=values["rolling_summary_tokens"],
