@@ -69,7 +69,8 @@ class Span:
 class PassRecord:
     """All facts of one settled pass.
 
-    reason: a named reason for outcomes that need one, empty otherwise. zones: as planned; None when unknown.
+    reason: a named reason for outcomes that need one, empty otherwise. notes: what else people should know.
+    zones: as planned; None when unknown.
     tokens_* are of the model's context: fixed overhead and live rows. rows_* count live rows.
     summary_before/after: the rolling (or batch) summary without frame. redactions: masks put into the request.
     duration_ms: time waited for the summarizer; None when it was not asked.
@@ -79,6 +80,7 @@ class PassRecord:
     outcome: Outcome
     reason: str = ""
     detail: str = ""
+    notes: tuple[str, ...] = ()
     zones: Zones | None = None
     exchanges: tuple[Span, ...] = ()
     cursor_before: RowKey | None = None

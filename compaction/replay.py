@@ -11,16 +11,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from compaction.batch import BatchPlan, plan_batch, settle_batch
 from compaction.errors import InvalidInput
 from compaction.exchanges import resolve_cursor
+from compaction.extractive import ExtractiveSummarizer
 from compaction.live_rows import Applied, LiveRows
-from compaction.messages import Message, Row, RowKey
+from compaction.messages import Message, Role, Row, RowKey
 from compaction.micro import MicroPlan, Nothing, PassContext, Settlement, plan_micro, settle_micro
 from compaction.model_view import model_view
 from compaction.records import Outcome, PassKind, PassRecord
 from compaction.sliding_window import truncate
 from compaction.state import CompactionState
-from compaction.summarizer import Reply, Summarizer
+from compaction.summarizer import Reply, Summarizer, SummaryRequest
 from compaction.threshold import occupancy_pct
 from compaction.turns import is_finished, split_turns
 
@@ -36,7 +38,13 @@ class ReplayPolicy(StrEnum):
     WINDOW = "window"
 
 
-RUNNABLE_POLICIES = frozenset({ReplayPolicy.NONE, ReplayPolicy.MICRO, ReplayPolicy.WINDOW})
+RUNNABLE_POLICIES = frozenset(
+    {ReplayPolicy.NONE, ReplayPolicy.MICRO, ReplayPolicy.BATCH, ReplayPolicy.MICRO_AND_BATCH, ReplayPolicy.WINDOW}
+)
+_WITH_MICRO = frozenset({ReplayPolicy.MICRO, ReplayPolicy.MICRO_AND_BATCH})
+_WITH_BATCH = frozenset({ReplayPolicy.BATCH, ReplayPolicy.MICRO_AND_BATCH})
+# A replay has no clock. Cool-downs and pauses of batches are measured as if a turn took this long.
+SECONDS_PER_TURN = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +99,7 @@ class Replay:
         self._live = LiveRows(max(self._fed_ids, default=-1) + 1)
         self._state = CompactionState()
         self._outcomes: Counter[str] = Counter()
+        self._is_batch_blocked = False
         self._steps = self._calls = self._peak_tokens = 0
 
     @property
@@ -99,12 +108,21 @@ class Replay:
         return len(self._turns)
 
     def steps(self) -> Iterator[Step]:
-        """Feed turn after turn and yield every decision as it is made."""
+        """Feed turn after turn and yield every decision as it is made.
+
+        A batch is looked at before each request of the agent as well, because a turn can fill the window by itself.
+        One that is held back is told once a turn.
+        """
         for number, turn in enumerate(self._turns, start=1):
+            self._is_batch_blocked = False
             for row in turn:
+                if row.role is Role.ASSISTANT and self._is_batch_due():
+                    yield self._step(number, self._batch(number))
                 self._live.insert(row)
-            self._peak_tokens = max(self._peak_tokens, self._tokens())
+                self._peak_tokens = max(self._peak_tokens, self._tokens())
             yield self._step(number, self._decide(turn))
+            if self._is_batch_due():
+                yield self._step(number, self._batch(number))
 
     def result(self) -> ReplayResult:
         """The sum of what has been replayed so far."""
@@ -118,7 +136,7 @@ class Replay:
             archived_rows=len(self._fed_ids) - live_fed,
             summary_rows=len(rows) - live_fed,
             outcomes=tuple(sorted(self._outcomes.items())),
-            batch_passes=self._outcomes[Outcome.COMPACTED],
+            batch_passes=self._outcomes[Outcome.COMPACTED] + self._outcomes[Outcome.FALLBACK],
             summarizer_calls=self._calls,
             peak_tokens=self._peak_tokens,
             last_tokens=self._tokens(),
@@ -129,24 +147,43 @@ class Replay:
     def _tokens(self) -> int:
         return self._context.fixed_overhead_tokens + self._live.live_tokens
 
+    def _is_batch_due(self) -> bool:
+        threshold = self._context.threshold_tokens
+        if self._policy not in _WITH_BATCH or threshold is None or self._is_batch_blocked:
+            return False
+        return self._tokens() >= threshold
+
     def _decide(self, turn: tuple[Row, ...]) -> Settlement:
         """The decision after `turn`: a settled pass, or a record of nothing and its reason."""
         decided: Nothing | Settlement | MicroPlan
-        if self._policy is ReplayPolicy.MICRO:
+        if self._policy in _WITH_MICRO:
             decided = plan_micro(self._live, self._state, self._context, turn_finished=is_finished(turn))
         elif self._policy is ReplayPolicy.WINDOW:
             decided = truncate(self._live, self._state, self._context)
+        elif self._policy is ReplayPolicy.BATCH:
+            decided = Nothing("below_threshold", self._state)
         else:
             decided = Nothing("policy_none", self._state)
         if isinstance(decided, MicroPlan):
-            decided = settle_micro(decided, self._ask(decided))
+            decided = settle_micro(decided, self._ask(decided.request))
         return decided if isinstance(decided, Settlement) else self._nothing(decided)
 
-    def _ask(self, plan: MicroPlan) -> Reply | None:
-        if plan.request is None:
+    def _batch(self, turn_number: int) -> Settlement:
+        decided = plan_batch(self._live, self._state, self._context, now=turn_number * SECONDS_PER_TURN)
+        if isinstance(decided, BatchPlan):
+            reply = self._ask(decided.request)
+            last_resort = None
+            if decided.is_critical and decided.request is not None:
+                last_resort = ExtractiveSummarizer(self._context.counter).ask(decided.request)
+            return settle_batch(decided, reply, last_resort)
+        self._is_batch_blocked = isinstance(decided, Settlement)
+        return decided if isinstance(decided, Settlement) else self._nothing(decided)
+
+    def _ask(self, request: SummaryRequest | None) -> Reply | None:
+        if request is None:
             return None
         self._calls += 1
-        return self._summarizer.ask(plan.request)
+        return self._summarizer.ask(request)
 
     def _nothing(self, nothing: Nothing) -> Settlement:
         tokens, rows = self._tokens(), self._live.live_rows

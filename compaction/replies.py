@@ -67,6 +67,10 @@ _VOID_LINE: Final = re.compile(
     r"无|暂无|没有)?[.\s]*\Z",
     re.IGNORECASE,
 )
+# How a question's parts begin: an answer that begins so is the question, or a piece of it.
+_RECORD: Final = re.compile(
+    r"\A<(?:transcript_part|running_notes|earlier_notes)>|\A\[(?:USER|ASSISTANT|TOOL RESULT\b[^\]]*)\]: "
+)
 # A refusal or an error is short; notes that merely mention one are not.
 _SHORT_CHARS: Final = 600
 _ECHO_PROBE_CHARS: Final = 200
@@ -130,8 +134,8 @@ def _is_bare(text: str) -> bool:
 
 
 def _is_echo(text: str, request: SummaryRequest) -> bool:
-    """Whether the answer repeats the question: its rules, or the fences around the transcript."""
-    if "<transcript_part>" in text or "<running_notes>" in text:
+    """Whether the answer repeats the question: its beginning, its fences, or the records of the transcript."""
+    if _RECORD.match(text):
         return True
     return len(text) >= _ECHO_PROBE_CHARS and text[:_ECHO_PROBE_CHARS] in request.user[: _ECHO_PROBE_CHARS * 2]
 

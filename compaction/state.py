@@ -27,6 +27,7 @@ class CompactionState:
     passes_total, tokens_saved_total: run over the whole session; failed passes count, saved tokens may be negative.
     batch_strikes: ineffective batches in a row. paused_until, cooldown_until: epoch seconds, None when free.
     paused_at_tokens: live tokens when the breaker opened. batch_failures: failed batch calls in a row.
+    batch_committed_at: epoch seconds of the newest committed batches, oldest first.
     last_error: reason of the last failure, empty after a success.
     """
 
@@ -46,6 +47,7 @@ class CompactionState:
     paused_until: float | None = None
     paused_at_tokens: int | None = None
     cooldown_until: float | None = None
+    batch_committed_at: tuple[float, ...] = ()
     prune_rearm_tokens: int | None = None
     last_error: str = ""
 
@@ -63,4 +65,5 @@ class CompactionState:
         for name in ("cursor", "failing_exchange"):
             if values.get(name) is not None:
                 values[name] = RowKey(*values[name])
+        values["batch_committed_at"] = tuple(values.get("batch_committed_at", ()))
         return cls(**values)
