@@ -239,7 +239,7 @@ def _without_secrets(given: object) -> object:
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, default=str, ensure_ascii=False)
+    return json.dumps(value, default=str, ensure_ascii=False, skipkeys=True)
 
 
 def _put_back(mapping: dict[str, Any], path: str, value: object) -> None:

@@ -114,7 +114,7 @@ def shown(value: object) -> str:
         value = dict(value)
     if isinstance(value, int) and value.bit_length() > 128:
         return "a number of more than 38 digits"
-    text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
+    text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False, skipkeys=True)
     return text if len(text) <= 120 else text[:117] + "..."
 
 

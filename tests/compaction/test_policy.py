@@ -310,3 +310,10 @@ def test_c09_a_chain_of_fallback_models_is_never_walked_and_the_reason_is_told()
     reading = CompactionPolicy.from_mapping({"auxiliary": {"compression": {"fallback_chain": chain}}})
     assert only_problem(reading).severity is Severity.NOT_USED
     assert "there is no second model" in only_problem(reading).message
+
+
+def test_reading_never_raises_for_what_a_mapping_holds():
+    compression = {"x": {(1, 2): 3}, "threshold": {1: object()}, 7: 8, "tail_mode": b"lean"}
+    reading = CompactionPolicy.from_mapping({"compression": compression, "auxiliary": {9: [object()]}})
+    assert reading.policy == CompactionPolicy()
+    assert len(reading.problems) == 5
