@@ -57,7 +57,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back. `error` is the named reason of a call that failed (`timeout`, `http_500`, ...), else empty."""
+    """What came back. `error` is the named reason of a call that failed (`timeout`, `http_500`, ...), else empty.
+
+    first_token_ms: time to the first token, None when the answer came whole. duration_ms: all of the time waited.
+    """
 
     text: str | None = None
     finish_reason: str | None = None
@@ -69,6 +72,7 @@ class Reply:
     model: str | None = None
     usage: Usage = Usage()
     duration_ms: int | None = None
+    first_token_ms: int | None = None
 
 
 class Summarizer(Protocol):

@@ -1,0 +1,49 @@
+"""How a question is put, and what an endpoint was found to want differently.
+
+Models differ in two parameters that can't be told from their names for ever: how the limit of an answer is called, and
+whether a temperature may be given. Both are tried the common way first; a refusal that names the parameter changes it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from compaction.endpoints.loose_json import as_object
+
+OPENAI_LIMIT: Final = "max_tokens"
+NEWER_OPENAI_LIMIT: Final = "max_completion_tokens"
+_COMPLAINT: Final = re.compile(
+    r"unsupported|not support|deprecated|unrecogni[sz]ed|not permitted|not allowed|forbidden|unknown|only the default"
+)
+_MOST_READ_CHARS: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class RequestShape:
+    """Parameters as the endpoint wants them. is_streamed: the answer is asked for piece by piece."""
+
+    limit_key: str = OPENAI_LIMIT
+    has_temperature: bool = True
+    is_streamed: bool = False
+    has_stream_options: bool = True
+
+
+def shape_after(shape: RequestShape, error_document: Mapping[str, Any]) -> RequestShape | None:
+    """The shape to try after a refusal; None when the refusal is about something else."""
+    error = as_object(error_document.get("error")) or error_document
+    said = json.dumps(error, ensure_ascii=False)[:_MOST_READ_CHARS]
+    if not _COMPLAINT.search(said.lower()):
+        return None
+    if shape.limit_key == OPENAI_LIMIT and NEWER_OPENAI_LIMIT in said:
+        return replace(shape, limit_key=NEWER_OPENAI_LIMIT)
+    if shape.limit_key == NEWER_OPENAI_LIMIT and NEWER_OPENAI_LIMIT in said:
+        return replace(shape, limit_key=OPENAI_LIMIT)
+    if shape.has_temperature and "temperature" in said:
+        return replace(shape, has_temperature=False)
+    if shape.is_streamed and shape.has_stream_options and "stream_options" in said:
+        return replace(shape, has_stream_options=False)
+    return None

@@ -1,0 +1,193 @@
+"""Asking an endpoint with patience: attempts, waits, the circuit breaker and the queue around single exchanges.
+
+Everything happens within one deadline. A call waits for a place at the endpoint, asks the breaker, makes one exchange,
+and decides by what came back whether to ask again; it does not hold its place while it waits to ask again.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import httpx
+
+from compaction.endpoints.address import OutboundRules
+from compaction.endpoints.breaker import Permit
+from compaction.endpoints.faults import EndpointFault, FaultName
+from compaction.endpoints.gates import PROCESS_GATES, Gate, Gates
+from compaction.endpoints.http_connection import (
+    HttpAnswer,
+    HttpRequest,
+    Resolver,
+    Surroundings,
+    default_tls,
+    exchange,
+    resolve_name,
+)
+from compaction.endpoints.retrying import RetryRules, is_retryable, retry_after_seconds, wait_seconds
+from compaction.endpoints.timing import Deadline, TimeLimits, Timing
+
+Result = TypeVar("Result")
+
+_MOST_REDIRECTS: Final = 3
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+# Only these two say: send the same again, to another place.
+_KEEPING_REDIRECTS: Final = frozenset({307, 308})
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    """How calls are made.
+
+    most_calls: calls under way at one endpoint at a time. most_body_bytes: the largest answer that is read.
+    """
+
+    limits: TimeLimits = TimeLimits()
+    retries: RetryRules = RetryRules()
+    most_calls: int = 4
+    most_body_bytes: int = 8 * 1024 * 1024
+
+
+class HttpClient:
+    """Makes calls under one set of rules. Safe to share between threads; holds no connection while idle."""
+
+    def __init__(
+        self,
+        rules: OutboundRules,
+        settings: ClientSettings | None = None,
+        *,
+        timing: Timing | None = None,
+        gates: Gates = PROCESS_GATES,
+        resolve: Resolver = resolve_name,
+        tls: Callable[[], ssl.SSLContext] = default_tls,
+    ) -> None:
+        self._settings = settings or ClientSettings()
+        self.timing = timing or Timing()
+        self._gates = gates
+        self._surroundings = Surroundings(
+            rules, self._settings.limits, self.timing, resolve, tls, self._settings.most_body_bytes
+        )
+
+    def deadline(self) -> Deadline:
+        """A deadline that begins now, for one question."""
+        return Deadline(self._settings.limits.total_seconds, self.timing)
+
+    def gate_of(self, key: str) -> Gate:
+        """What all callers of the endpoint called `key` share."""
+        return self._gates.gate_of(key)
+
+    def post(
+        self, request: HttpRequest, gate_key: str, deadline: Deadline, read: Callable[[HttpAnswer], Result]
+    ) -> Result:
+        """Send `request` and give its good answer to `read`; what `read` raises as a fault is retried like any other.
+
+        gate_key: names the endpoint whose breaker and places this call shares. Raises EndpointFault.
+        """
+        gate = self.gate_of(gate_key)
+        attempt = 1
+        while True:
+            try:
+                return self._attempt(request, gate, deadline, read)
+            except EndpointFault as fault:
+                wait = self._wait(fault, attempt, deadline)
+                if wait is None:
+                    raise _told(fault, attempt, deadline) from fault
+            self.timing.sleep(wait)
+            attempt += 1
+
+    def _wait(self, fault: EndpointFault, attempt: int, deadline: Deadline) -> float | None:
+        """Seconds to wait before asking again; None when that makes no sense any more."""
+        if not fault.retryable or attempt >= self._settings.retries.most_attempts:
+            return None
+        wait = wait_seconds(self._settings.retries, attempt, fault.retry_after_seconds, self.timing.chance())
+        return wait if wait < deadline.left_seconds else None
+
+    def _attempt(
+        self, request: HttpRequest, gate: Gate, deadline: Deadline, read: Callable[[HttpAnswer], Result]
+    ) -> Result:
+        if not gate.enter(self._settings.most_calls, deadline.left_seconds):
+            message = f"no place was free within {deadline.limit_seconds:g} s; calls under way: {gate.busy}"
+            raise EndpointFault(FaultName.ENDPOINT_BUSY, message)
+        try:
+            permit = gate.breaker.admit(self.timing.monotonic())
+            if permit is None:
+                raise self._kept_away(gate)
+            return self._judged(gate, permit, lambda: read(self._answer(request, deadline)))
+        finally:
+            gate.leave()
+
+    def _kept_away(self, gate: Gate) -> EndpointFault:
+        left = gate.breaker.seconds_left(self.timing.monotonic())
+        until = f"for another {left:.0f} s" if left > 0 else "until a first call has succeeded"
+        message = f"the endpoint failed repeatedly ({gate.breaker.last_reason}) and is left alone {until}"
+        return EndpointFault(FaultName.CIRCUIT_OPEN, message)
+
+    def _judged(self, gate: Gate, permit: Permit, call: Callable[[], Result]) -> Result:
+        """Make the call and tell the breaker how it went."""
+        try:
+            result = call()
+        except EndpointFault as fault:
+            if fault.is_sick:
+                gate.breaker.failed(permit, self.timing.monotonic(), fault.reason)
+            elif fault.status is not None:
+                gate.breaker.succeeded(permit)
+            else:
+                gate.breaker.abandoned(permit)
+            raise
+        except BaseException:
+            gate.breaker.abandoned(permit)
+            raise
+        gate.breaker.succeeded(permit)
+        return result
+
+    def _answer(self, request: HttpRequest, deadline: Deadline) -> HttpAnswer:
+        """The answer with status 200, through redirects that stay where they are."""
+        for _ in range(_MOST_REDIRECTS + 1):
+            answer = exchange(request, self._surroundings, deadline)
+            if answer.status not in _REDIRECTS:
+                return self._accepted(answer)
+            request = _redirected(request, answer)
+        raise EndpointFault(FaultName.REDIRECT_REFUSED, f"more than {_MOST_REDIRECTS} redirects")
+
+    def _accepted(self, answer: HttpAnswer) -> HttpAnswer:
+        if 200 <= answer.status <= 299:
+            return answer
+        raise EndpointFault(
+            f"http_{answer.status}",
+            f"HTTP {answer.status}",
+            retryable=is_retryable(answer.status),
+            is_sick=is_retryable(answer.status),
+            retry_after_seconds=retry_after_seconds(answer.headers, self.timing.epoch()),
+            status=answer.status,
+            body=answer.body,
+        )
+
+
+def _redirected(request: HttpRequest, answer: HttpAnswer) -> HttpRequest:
+    """The same request at the new place, if that is the same server and may be asked the same."""
+    old = httpx.URL(request.url)
+    try:
+        new = old.join(answer.headers.get("location", ""))
+    except (httpx.InvalidURL, ValueError):
+        raise EndpointFault(FaultName.REDIRECT_REFUSED, "the answer redirects to no valid address") from None
+    if answer.status not in _KEEPING_REDIRECTS:
+        message = f"HTTP {answer.status}: the answer redirects and would have the question sent without its text"
+        raise EndpointFault(FaultName.REDIRECT_REFUSED, message)
+    if (new.scheme, new.host, new.port) != (old.scheme, old.host, old.port) or new.userinfo:
+        message = (
+            f"the answer redirects from {old.host} to {new.host[:100] or 'nowhere'}, and other hosts are not followed"
+        )
+        raise EndpointFault(FaultName.REDIRECT_REFUSED, message)
+    return HttpRequest(str(new), request.body, request.headers)
+
+
+def _told(fault: EndpointFault, attempts: int, deadline: Deadline) -> EndpointFault:
+    """The fault with what was tried, for people."""
+    message = str(fault)
+    if fault.retry_after_seconds is not None and fault.retry_after_seconds >= deadline.left_seconds > 0:
+        message += f"; the endpoint asks to wait {fault.retry_after_seconds:.0f} s, longer than the time left"
+    if attempts > 1:
+        message += f", after {attempts} attempts"
+    return EndpointFault(fault.reason, message, status=fault.status, body=fault.body)

@@ -1,0 +1,328 @@
+"""One HTTP exchange: a request out, an answer in, over a connection of its own.
+
+Two things are done here that an HTTP library does not do by itself. The address is checked when the connection is made
+and the connection goes to the checked numbers, so a name can't resolve to something else in between. And each read and
+write is held to what is left of the whole time, so an endpoint that sends one byte a second is stopped like a silent
+one.
+
+A connection is used once: questions are far between, servers close idle connections in the meantime, and a fresh one
+costs a fraction of what a summary takes. Proxies from the environment are not used; the address check would be theirs.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from queue import Empty, SimpleQueue
+from socket import SOCK_STREAM, gaierror, getaddrinfo
+from threading import Thread
+from typing import Any, Final
+
+import httpcore
+import httpx
+
+from compaction.endpoints.address import OutboundRules
+from compaction.endpoints.faults import EndpointFault, FaultName
+from compaction.endpoints.timing import Deadline, TimeLimits, Timing
+
+Resolver = Callable[[str, int], Sequence[str]]
+
+# What is read of an answer that says no: enough for its reason.
+_ERROR_BODY_BYTES: Final = 64 * 1024
+_ONE_PIECE_SECONDS: Final = 0.001
+_ENCODINGS: Final = frozenset({"", "identity", "gzip", "deflate"})
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """A POST. Headers may hold a key, so they never show in a repr."""
+
+    url: str
+    body: bytes
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """An answer with its body. arrivals: (bytes so far, seconds since the request) for each piece as it came."""
+
+    status: int
+    headers: httpx.Headers
+    body: bytes
+    arrivals: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def content_type(self) -> str:
+        """The media type, without parameters; empty when the answer doesn't say."""
+        return str(self.headers.get("content-type", "")).partition(";")[0].strip().lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What an exchange needs beside the request: rules, limits, time, names, and the certificates it trusts."""
+
+    rules: OutboundRules
+    limits: TimeLimits
+    timing: Timing
+    resolve: Resolver
+    tls: Callable[[], ssl.SSLContext]
+    most_body_bytes: int
+
+
+def resolve_name(host: str, port: int) -> tuple[str, ...]:
+    """The addresses of `host` as the system knows them, in its order."""
+    return tuple(dict.fromkeys(str(found[4][0]) for found in getaddrinfo(host, port, type=SOCK_STREAM)))
+
+
+@lru_cache(maxsize=1)
+def default_tls() -> ssl.SSLContext:
+    """The usual certificate authorities, or those SSL_CERT_FILE names; made once, it takes a while."""
+    return httpx.create_ssl_context()
+
+
+def exchange(request: HttpRequest, surroundings: Surroundings, deadline: Deadline) -> HttpAnswer:
+    """Send `request` and read the answer. Raises EndpointFault for all that goes wrong short of a status."""
+    url = httpx.URL(request.url)
+    translator = _FaultTranslator(url.host, surroundings, deadline)
+    with translator, _pool(url.scheme == "https", surroundings, deadline) as pool:
+        return _answer(pool, request, url, surroundings)
+
+
+def _pool(is_encrypted: bool, surroundings: Surroundings, deadline: Deadline) -> httpcore.ConnectionPool:
+    return httpcore.ConnectionPool(
+        ssl_context=surroundings.tls() if is_encrypted else None,
+        max_connections=1,
+        max_keepalive_connections=0,
+        network_backend=_GuardedBackend(surroundings, deadline),
+    )
+
+
+def _answer(
+    pool: httpcore.ConnectionPool, request: HttpRequest, url: httpx.URL, surroundings: Surroundings
+) -> HttpAnswer:
+    started = surroundings.timing.monotonic()
+    limits = surroundings.limits
+    timeouts = {"connect": limits.connect_seconds, "read": limits.read_seconds, "write": limits.read_seconds}
+    # Host and Content-Length are filled in by httpx.
+    full = httpx.Request(
+        "POST",
+        url,
+        headers=[*request.headers, ("accept-encoding", "identity"), ("connection", "close")],
+        content=request.body,
+    )
+    with pool.stream(
+        "POST",
+        httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+        headers=full.headers.raw,
+        content=request.body,
+        extensions={"timeout": timeouts},
+    ) as raw:
+        answer = httpx.Response(raw.status, headers=raw.headers, stream=_Body(raw), request=full)
+        body, arrivals = _read(answer, surroundings, started)
+    return HttpAnswer(answer.status_code, answer.headers, body, arrivals)
+
+
+class _Body(httpx.SyncByteStream):
+    """The body of a core response in the shape httpx decodes."""
+
+    def __init__(self, response: httpcore.Response) -> None:
+        self._response = response
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._response.iter_stream())
+
+
+def _read(
+    answer: httpx.Response, surroundings: Surroundings, started: float
+) -> tuple[bytes, tuple[tuple[int, float], ...]]:
+    """The decoded body, never more than allowed. An answer that says no is cut off instead of refused."""
+    is_error = answer.status_code >= 300
+    most = _ERROR_BODY_BYTES if is_error else surroundings.most_body_bytes
+    _check_announced(answer, most, is_error)
+    body = bytearray()
+    arrivals: list[tuple[int, float]] = []
+    for piece in answer.iter_bytes():
+        body += piece
+        _note_arrival(arrivals, len(body), surroundings.timing.monotonic() - started)
+        if len(body) > most and not is_error:
+            raise _too_large(most)
+        if len(body) > most:
+            break
+    return bytes(body[:most]), tuple(arrivals)
+
+
+def _note_arrival(arrivals: list[tuple[int, float]], size: int, seconds: float) -> None:
+    """Note a piece; what comes within a millisecond is one, or an endpoint could fill our memory with single bytes."""
+    if arrivals and seconds - arrivals[-1][1] < _ONE_PIECE_SECONDS:
+        arrivals[-1] = (size, arrivals[-1][1])
+    else:
+        arrivals.append((size, seconds))
+
+
+def _check_announced(answer: httpx.Response, most: int, is_error: bool) -> None:
+    """Refuse what can be seen to be wrong from the headers. One layer of packing at most: layers multiply."""
+    encoding = answer.headers.get("content-encoding", "").strip().lower()
+    if encoding not in _ENCODINGS:
+        raise EndpointFault(
+            FaultName.ODD_ENCODING, f"the answer is packed as {encoding[:40]!r}, which was not asked for"
+        )
+    announced = answer.headers.get("content-length", "")
+    if not is_error and announced.isdecimal() and int(announced[:20]) > most:
+        raise _too_large(most)
+
+
+def _too_large(most: int) -> EndpointFault:
+    return EndpointFault(
+        FaultName.REPLY_TOO_LARGE, f"the answer is larger than {most:,} bytes and was not read further"
+    )
+
+
+class _FaultTranslator:
+    """Turns whatever the network and the HTTP library raise into faults."""
+
+    def __init__(self, host: str, surroundings: Surroundings, deadline: Deadline) -> None:
+        self._host, self._limits, self._deadline = host, surroundings.limits, deadline
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, EndpointFault) or error is None:
+            return
+        if fault := self._fault(error):
+            raise fault from error
+
+    def _fault(self, error: BaseException) -> EndpointFault | None:
+        if isinstance(error, httpcore.TimeoutException):
+            return self._timeout(error)
+        if isinstance(error, httpcore.ConnectError):
+            return self._unconnected(error)
+        if isinstance(error, httpcore.NetworkError | httpcore.RemoteProtocolError) and _was_cut(error):
+            message = f"{self._host} closed the connection before the answer was complete"
+            return EndpointFault(FaultName.CONNECTION_LOST, message, retryable=True, is_sick=True)
+        if isinstance(error, httpcore.RemoteProtocolError):
+            return EndpointFault(FaultName.NOT_HTTP, f"{self._host} does not answer in HTTP", is_sick=True)
+        if isinstance(error, httpx.DecodingError):
+            return EndpointFault(FaultName.ODD_ENCODING, "the answer can't be unpacked")
+        return None
+
+    def _timeout(self, error: httpcore.TimeoutException) -> EndpointFault:
+        if isinstance(error, httpcore.ConnectTimeout) and not self._deadline.is_over:
+            message = f"no connection to {self._host} within {self._limits.connect_seconds:g} s"
+            return EndpointFault(FaultName.CONNECT_TIMEOUT, message, retryable=True, is_sick=True)
+        message = f"no complete answer within {self._deadline.limit_seconds:g} s"
+        if not self._deadline.is_over:
+            message = f"{self._host} was silent for {self._limits.read_seconds:g} s"
+        return EndpointFault(FaultName.TIMEOUT, message, is_sick=True)
+
+    def _unconnected(self, error: httpcore.ConnectError) -> EndpointFault:
+        cause = error.__cause__ or error.__context__
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            message = f"the certificate of {self._host} is not accepted: {cause.verify_message}"
+            return EndpointFault(FaultName.TLS_FAILED, message)
+        if isinstance(cause, ssl.SSLError):
+            return EndpointFault(FaultName.TLS_FAILED, f"{self._host} does not speak TLS as expected")
+        why = getattr(cause, "strerror", None) or "the connection failed"
+        message = f"can't connect to {self._host}: {why}"
+        return EndpointFault(FaultName.CONNECT_FAILED, message, retryable=True, is_sick=True)
+
+
+def _was_cut(error: Exception) -> bool:
+    """Whether the connection ended, and not: what came was no HTTP."""
+    return isinstance(error, httpcore.NetworkError) or "without" in str(error) or "closed" in str(error)
+
+
+class _GuardedBackend(httpcore.NetworkBackend):
+    """Makes connections to checked addresses only, and none that outlive the deadline."""
+
+    def __init__(self, surroundings: Surroundings, deadline: Deadline) -> None:
+        self._surroundings, self._deadline = surroundings, deadline
+        self._plain = httpcore.SyncBackend()
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        """Resolve, check, connect to the first address that takes the connection."""
+        addresses = self._resolved(host, port)
+        if refusal := self._surroundings.rules.refusal(host, addresses):
+            raise EndpointFault(FaultName.ADDRESS_REFUSED, refusal)
+        for number, address in enumerate(addresses, 1):
+            try:
+                stream = self._plain.connect_tcp(address, port, self._time(timeout), local_address, socket_options)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                if number == len(addresses) or self._deadline.is_over:
+                    raise
+            else:
+                return _HurriedStream(stream, self._deadline)
+        raise AssertionError("refusal() lets no empty list through")
+
+    def _time(self, timeout: float | None) -> float:
+        left = self._deadline.left_seconds
+        if left <= 0:
+            raise httpcore.ConnectTimeout
+        return left if timeout is None else min(timeout, left)
+
+    def _resolved(self, host: str, port: int) -> Sequence[str]:
+        """Resolve in a thread of its own: the system's resolver knows no time-out."""
+        answers: SimpleQueue[Sequence[str] | Exception] = SimpleQueue()
+
+        def work() -> None:
+            try:
+                answers.put(self._surroundings.resolve(host, port))
+            except Exception as error:  # whatever it is, it is raised again where somebody waits for it
+                answers.put(error)
+
+        Thread(target=work, daemon=True, name="resolve").start()
+        try:
+            found = answers.get(timeout=self._time(self._surroundings.limits.connect_seconds))
+        except Empty:
+            raise httpcore.ConnectTimeout from None
+        if isinstance(found, gaierror | UnicodeError | OSError):
+            message = f"the name {host} can't be resolved"
+            raise EndpointFault(FaultName.DNS_FAILED, message, retryable=True, is_sick=True) from found
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+class _HurriedStream(httpcore.NetworkStream):
+    """A connection on which no single step may take longer than what is left in all."""
+
+    def __init__(self, stream: httpcore.NetworkStream, deadline: Deadline) -> None:
+        self._stream, self._deadline = stream, deadline
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """Read what is there, up to `max_bytes`."""
+        return self._stream.read(max_bytes, self._time(timeout, httpcore.ReadTimeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Write all of `buffer`."""
+        self._stream.write(buffer, self._time(timeout, httpcore.WriteTimeout))
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._stream.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        """The same connection, encrypted; the certificate is checked against the name, not the address."""
+        left = self._time(timeout, httpcore.ConnectTimeout)
+        return _HurriedStream(self._stream.start_tls(ssl_context, server_hostname, left), self._deadline)
+
+    def get_extra_info(self, info: str) -> Any:
+        """Facts about the connection, as the plain one knows them."""
+        return self._stream.get_extra_info(info)
+
+    def _time(self, timeout: float | None, over: type[httpcore.TimeoutException]) -> float:
+        left = self._deadline.left_seconds
+        if left <= 0:
+            raise over
+        return left if timeout is None else min(timeout, left)
