@@ -258,6 +258,7 @@ def _settle_text(plan: MicroPlan, reply: Reply, text: str) -> Settlement:
             plan.state,
             defrag_hold_tokens=plan.state.rolling_summary_tokens,
             defrag_hold_passes=0,
+            defrag_failures=0,
             defrag_requested=False,
         )
         detail = f"{plan.state.rolling_summary_tokens} tokens before, {summary_tokens} after"
@@ -277,7 +278,7 @@ def _commit(plan: MicroPlan, reply: Reply, text: str, summary_tokens: int) -> Se
         last_error="",
     )
     if plan.kind is PassKind.DEFRAG:
-        state = replace(state, defrag_hold_tokens=None, defrag_hold_passes=0, defrag_requested=False)
+        state = replace(state, defrag_hold_tokens=None, defrag_hold_passes=0, defrag_failures=0, defrag_requested=False)
         return _close(plan, reply, state, Outcome.DEFRAG, edit=edit)
     if state.defrag_hold_tokens is not None:
         state = replace(state, defrag_hold_passes=state.defrag_hold_passes + 1)
@@ -305,8 +306,7 @@ def _settle_unasked(plan: MicroPlan) -> Settlement:
 def _settle_failure(plan: MicroPlan, reply: Reply | None, reason: UnusableReason | str, detail: str) -> Settlement:
     state = replace(plan.state, last_error=str(reason), defrag_requested=_wants_defrag(plan, reason))
     if plan.kind is PassKind.DEFRAG:
-        state = replace(state, defrag_hold_tokens=state.rolling_summary_tokens, defrag_hold_passes=0)
-        return _close(plan, reply, state, Outcome.DEFRAG_FAILED, reason, detail)
+        return _close(plan, reply, _after_failed_defrag(state), Outcome.DEFRAG_FAILED, reason, detail)
     first = plan.exchanges[0].first
     failures = state.exchange_failures + 1 if state.failing_exchange == first else 1
     if failures < MOST_FAILURES:
@@ -314,6 +314,15 @@ def _settle_failure(plan: MicroPlan, reply: Reply | None, reason: UnusableReason
         return _close(plan, reply, state, Outcome.SUMMARIZE_FAILED, reason, detail)
     state = replace(state, cursor=plan.exchanges[0].end, failing_exchange=None, exchange_failures=0)
     return _close(plan, reply, state, Outcome.EXCHANGE_SKIPPED, reason, detail)
+
+
+def _after_failed_defrag(state: CompactionState) -> CompactionState:
+    """A failed defrag is tried again, but not for ever: after three in a row absorption goes on, as if it had gained
+    nothing, because a summarizer that can't rewrite must not keep the middle from being absorbed."""
+    failures = state.defrag_failures + 1
+    if failures < MOST_FAILURES:
+        return replace(state, defrag_failures=failures)
+    return replace(state, defrag_failures=0, defrag_hold_tokens=state.rolling_summary_tokens, defrag_hold_passes=0)
 
 
 def _wants_defrag(plan: MicroPlan, reason: UnusableReason | str) -> bool:

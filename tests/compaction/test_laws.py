@@ -1,4 +1,4 @@
-"""The laws that micro passes must keep, on generated transcripts and with every way a summarizer can fail (ENGINE 14)."""
+"""The laws of micro passes, on generated transcripts and with every way a summarizer can fail (ENGINE 14)."""
 
 from hypothesis import given
 from hypothesis import strategies as st

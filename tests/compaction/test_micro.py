@@ -199,10 +199,11 @@ def test_a_defrag_that_gains_nothing_is_discarded_and_absorption_goes_on():
     assert kinds == [PassKind.MICRO] * 5 + [PassKind.DEFRAG]
 
 
-def test_a_failed_defrag_leaves_everything_and_lets_absorption_go_on():
+def test_a_failed_defrag_leaves_everything_and_is_tried_again_three_times_at_most():
     session = grown(Session(long_chat()), 2_100)
     before = list(session.live.forward())
-    assert session.run(None, error="timeout").outcome == Outcome.DEFRAG_FAILED
+    outcomes = [session.run(None, error="timeout").outcome for _ in range(3)]
+    assert outcomes == [Outcome.DEFRAG_FAILED] * 3
     assert list(session.live.forward()) == before
     assert session.run().kind == PassKind.MICRO
 
