@@ -41,7 +41,7 @@ def server_account(data: Path) -> Account | None:
     if os.geteuid() != 0:
         return None
     if data.exists() and (owner := data.stat().st_uid) != 0:
-        return account_of(owner)
+        return owner_of(data, owner)
     for account in unprivileged_accounts():
         if can_become(account):
             return account
@@ -51,12 +51,14 @@ def server_account(data: Path) -> Account | None:
     )
 
 
-def account_of(uid: int) -> Account:
+def owner_of(data: Path, uid: int) -> Account:
     try:
         entry = pwd.getpwuid(uid)
     except KeyError:
-        # Data copied from another machine may belong to a number that has no name here.
-        return Account(f"uid {uid}", uid, uid)
+        raise ServerUnavailable(
+            f"The database in {data} belongs to uid {uid}, a user that this machine does not know and that PostgreSQL "
+            f"therefore can't run as: give it to one that exists (`chown -R`)."
+        ) from None
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
 
 
