@@ -1,0 +1,285 @@
+"""`manage.py serve` as a user meets it: started, used, hurt and stopped."""
+
+import http.cookiejar
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import psutil
+import pytest
+
+from hermes_site.postgres.postmaster import find_postmaster, leftovers
+from tests.site.conftest import CHECKOUT, PATIENCE_SECONDS
+
+LINK = re.compile(r"http://\S+/login/once/\S+")
+
+
+class Site:
+    """A running site. `lines` is what it has printed so far."""
+
+    def __init__(self, folder, *arguments):
+        self.folder = folder
+        self.data = folder / "var" / "postgres" / "data"
+        self.process = start_command(folder, "serve", "--port", "0", "--no-samples", *arguments)
+        self.lines = []
+
+    def wait_for(self, words):
+        """Read on until a line has these words."""
+        for line in self.process.stdout:
+            self.lines.append(line)
+            if words in line:
+                return line
+        raise AssertionError(f"{words!r} never appeared in:\n{''.join(self.lines)}")
+
+    def up(self):
+        self.url = self.wait_for("Serving on").split()[2].rstrip("/")
+        self.link = LINK.search(self.wait_for("Log in")).group()
+        self.family = psutil.Process(self.process.pid).children()
+        return self
+
+    @property
+    def postmaster(self):
+        return find_postmaster(self.data)
+
+    def child(self, module):
+        return next(child for child in children_of(self.process.pid) if module in child.cmdline())
+
+    def send(self, number):
+        self.process.send_signal(number)
+        self.lines += self.process.stdout.readlines()
+        return self.process.wait(PATIENCE_SECONDS)
+
+    def end(self):
+        if self.process.poll() is None:
+            self.send(signal.SIGKILL)
+        self.process.stdout.close()
+
+
+def children_of(number):
+    return psutil.Process(number).children()
+
+
+def start_command(folder, *arguments, stderr=subprocess.STDOUT):
+    environment = {**os.environ, "HERMES_SITE_VAR_DIR": str(folder / "var"), "PYTHONUNBUFFERED": "1"}
+    environment.pop("DATABASE_URL", None)
+    environment.pop("HERMES_SITE_ALLOWED_HOSTS", None)
+    return subprocess.Popen(
+        [sys.executable, "manage.py", *arguments],
+        cwd=CHECKOUT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
+    )
+
+
+def run_command(folder, *arguments):
+    command = start_command(folder, *arguments, stderr=subprocess.PIPE)
+    output, errors = command.communicate(timeout=PATIENCE_SECONDS)
+    return command.returncode, output, errors
+
+
+@pytest.fixture
+def serve(open_folder):
+    sites = []
+
+    def start(folder=open_folder, *arguments):
+        sites.append(Site(folder, *arguments))
+        return sites[-1]
+
+    yield start
+    for site in sites:
+        site.end()
+
+
+def browser():
+    cookies = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
+    return urllib.request.build_opener(cookies, KeepTheStatus)
+
+
+class KeepTheStatus(urllib.request.HTTPErrorProcessor):
+    """A page with an error status is a page."""
+
+    def http_response(self, request, response):
+        return response if response.status >= 400 else super().http_response(request, response)
+
+    https_response = http_response
+
+
+def status(url, opener=None):
+    with (opener or browser()).open(url, timeout=PATIENCE_SECONDS) as response:
+        return response.status
+
+
+def all_ended(processes):
+    _, alive = psutil.wait_procs(processes, timeout=PATIENCE_SECONDS)
+    return [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def test_the_link_it_prints_logs_the_owner_in_once(serve):
+    site = serve().up()
+    assert status(f"{site.url}/healthz") == 200
+    opener = browser()
+    with opener.open(site.link, timeout=PATIENCE_SECONDS) as response:
+        assert response.url == f"{site.url}/"
+    assert {cookie.name for cookie in cookies_of(opener)} >= {"hermes_sessions_login"}
+    assert status(site.link) == 410
+
+
+def cookies_of(opener):
+    return next(handler.cookiejar for handler in opener.handlers if hasattr(handler, "cookiejar"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_asked_to_stop_it_stops_everything_in_order(serve, number):
+    site = serve().up()
+    family = site.family
+    assert len(family) == 3
+    assert site.send(number) == 0
+    assert site.lines[-1] == "Stopped.\n"
+    assert all_ended(family)
+    assert leftovers(site.data) == []
+    assert "Traceback" not in "".join(site.lines)
+
+
+def test_with_a_live_connection_open_it_stops_all_the_same(serve):
+    site = serve().up()
+    host, port = site.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as idle:
+        idle.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n")
+        assert site.send(signal.SIGTERM) == 0
+
+
+def test_killed_it_takes_its_children_and_the_database_with_it_and_starts_again(serve):
+    site = serve().up()
+    family = site.family
+    site.send(signal.SIGKILL)
+    assert all_ended(family)
+    assert leftovers(site.data) == []
+    again = serve().up()
+    assert status(f"{again.url}/healthz") == 200
+    assert again.send(signal.SIGTERM) == 0
+
+
+def test_killed_together_with_database_web_and_worker_it_starts_again_with_what_was_stored(serve, open_folder):
+    site = serve().up()
+    assert status(site.link) < 500
+    for process in (*site.family, psutil.Process(site.process.pid)):
+        process.kill()
+    site.end()
+    again = serve().up()
+    assert status(site.link.replace(site.url, again.url)) == 410, "the used link is still known as used"
+    assert again.send(signal.SIGTERM) == 0
+
+
+@pytest.mark.parametrize(("module", "name"), [("hermes_site.serve.web", "web"), ("hermes_site.serve.worker", "worker")])
+def test_a_child_that_is_killed_is_started_again(serve, module, name):
+    site = serve().up()
+    first = site.child(module)
+    first.kill()
+    site.wait_for(f"The {name} process was ended by SIGKILL; starting it again.")
+    # The socket is the parent's: a request made now waits for the new process instead of failing.
+    assert status(f"{site.url}/healthz") == 200
+    assert site.send(signal.SIGTERM) == 0
+    assert all_ended([first])
+
+
+def test_a_database_that_is_killed_is_started_again_under_the_running_site(serve):
+    site = serve().up()
+    first = site.postmaster
+    first.kill()
+    site.wait_for("The database ended; starting it again.")
+    site.wait_for("The database is back.")
+    assert site.postmaster.pid != first.pid
+    assert status(f"{site.url}/healthz") == 200
+    assert site.send(signal.SIGTERM) == 0
+
+
+def test_a_taken_port_is_one_sentence_and_starts_nothing(open_folder):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code, output, errors = run_command(open_folder, "serve", "--port", str(port))
+    assert code == 1
+    assert output == ""
+    assert errors == (
+        f"CommandError: Port {port} on 127.0.0.1 is taken by another program: "
+        "stop that, or choose another with --port.\n"
+    )
+    assert not (open_folder / "var" / "postgres").exists()
+
+
+def test_an_unknown_host_is_one_sentence(open_folder):
+    code, _, errors = run_command(open_folder, "serve", "--host", "no.such.host.invalid")
+    assert code == 1
+    assert errors.startswith("CommandError: The host 'no.such.host.invalid' is unknown on this machine")
+
+
+def test_a_database_that_cannot_run_is_one_sentence_without_a_traceback(open_folder):
+    (open_folder / "var").mkdir()
+    (open_folder / "var" / "postgres").write_text("in the way")
+    code, _, errors = run_command(open_folder, "serve", "--port", "0")
+    assert code == 1
+    assert errors.startswith("error: The database can't be kept in")
+    assert len(errors.splitlines()) == 1
+
+
+def test_an_operators_database_that_does_not_answer_is_one_sentence(open_folder, monkeypatch):
+    monkeypatch.setenv("PGCONNECT_TIMEOUT", "5")
+    command = subprocess.run(
+        [sys.executable, "manage.py", "serve", "--port", "0"],
+        cwd=CHECKOUT,
+        env={**os.environ, "DATABASE_URL": f"postgresql://me:secret@/x?host={open_folder}"},
+        capture_output=True,
+        text=True,
+    )
+    assert command.returncode == 1
+    assert command.stderr.startswith("error: The database of DATABASE_URL does not answer: ")
+    assert len(command.stderr.splitlines()) == 1 and "secret" not in command.stderr
+
+
+def test_other_commands_use_the_running_database_and_leave_it_running(serve, open_folder):
+    site = serve().up()
+    first = site.postmaster
+    code, output, errors = run_command(open_folder, "login_link", "--url", site.url)
+    assert (code, errors) == (0, "")
+    assert site.postmaster == first
+    opener = browser()
+    opener.open(output.strip(), timeout=PATIENCE_SECONDS).close()
+    assert "hermes_sessions_login" in {cookie.name for cookie in cookies_of(opener)}
+    assert site.send(signal.SIGTERM) == 0
+
+
+def test_a_command_on_its_own_starts_the_database_and_stops_it_at_its_end(open_folder):
+    code, _, errors = run_command(open_folder, "migrate", "--verbosity", "0")
+    assert (code, errors) == (0, "")
+    assert leftovers(open_folder / "var" / "postgres" / "data") == []
+
+
+def test_commands_that_need_no_database_start_none(open_folder):
+    code, _, _ = run_command(open_folder, "check")
+    assert code == 0
+    assert not (open_folder / "var" / "postgres").exists()
+
+
+def test_stopping_the_site_leaves_the_database_to_another_command_that_uses_it(serve, open_folder, use):
+    site = serve().up()
+    other = use(open_folder / "var" / "postgres")
+    assert site.send(signal.SIGTERM) == 0
+    assert site.lines[-1] == "Stopped; the database goes on for another process that uses it.\n"
+    assert site.postmaster.is_running()
+    assert other.detach() is True
+
+
+def test_two_that_start_at_once_on_a_new_checkout_both_come_up(serve):
+    one, other = serve(), serve()
+    for site in (one, other):
+        site.up()
+    assert status(f"{one.url}/healthz") == status(f"{other.url}/healthz") == 200
+    assert sorted([one.send(signal.SIGTERM), other.send(signal.SIGTERM)]) == [0, 0]
+    assert leftovers(one.data) == []
