@@ -22,11 +22,11 @@ DEVELOP := $(VENV)/.packages-to-develop
 .DELETE_ON_ERROR:
 
 run: $(RUN)
-	exec "$(VENV)/bin/python" manage.py serve --host "$(HOST)" --port "$(PORT)" $(ARGS)
+	@exec "$(VENV)/bin/python" manage.py serve --host "$(HOST)" --port "$(PORT)" $(ARGS)
 
 test: $(DEVELOP)
-	sh scripts/ensure_chromium.sh
-	exec "$(VENV)/bin/python" -m pytest -n "$(WORKERS)" --dist worksteal $(ARGS)
+	@sh scripts/ensure_chromium.sh
+	@exec "$(VENV)/bin/python" -m pytest -n "$(WORKERS)" --dist worksteal $(ARGS)
 
 check: $(DEVELOP)
 	"$(VENV)/bin/python" -m ruff check .
@@ -38,12 +38,12 @@ bench: $(DEVELOP)
 
 # The stamps are younger than the requirements as long as the packages are the required ones.
 $(RUN): requirements.txt constraints.txt scripts/make_venv.sh
-	sh scripts/make_venv.sh "$(PYTHON)" "$(VENV)" requirements.txt
-	touch "$@"
+	@sh scripts/make_venv.sh "$(PYTHON)" "$(VENV)" requirements.txt
+	@touch "$@"
 
 $(DEVELOP): requirements-dev.txt requirements.txt constraints.txt scripts/make_venv.sh
-	sh scripts/make_venv.sh "$(PYTHON)" "$(VENV)" requirements-dev.txt
-	touch "$@" "$(RUN)"
+	@sh scripts/make_venv.sh "$(PYTHON)" "$(VENV)" requirements-dev.txt
+	@touch "$@" "$(RUN)"
 
 clean:
 	rm -rf "$(VENV)" .mypy_cache .ruff_cache .pytest_cache .hypothesis

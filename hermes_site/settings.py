@@ -3,12 +3,15 @@
 Must not hold policy: what compaction does by default stands in the engine, once, with its reasons.
 """
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
 
 from hermes_site import env
+from hermes_site.log_lines import logging_settings
 from hermes_site.secret_key import load_or_create_secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -112,6 +115,8 @@ PROCRASTINATE_WORKER_DEFAULTS = {
 }
 
 CHANNEL_REDIS_URL = env.redis_url("CHANNEL_REDIS_URL")
+if CHANNEL_REDIS_URL is not None and find_spec("channels_redis") is None:
+    raise ImproperlyConfigured("CHANNEL_REDIS_URL needs a package that is missing: pip install channels-redis==4.3.0")
 CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}
     if CHANNEL_REDIS_URL is None
@@ -166,13 +171,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
 
-LOG_LEVEL = env.word("HERMES_SITE_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
-LOGGING: dict[str, Any] = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": LOG_LEVEL},
-    # Says at each start, of every command, that tasks were found.
-    "loggers": {"procrastinate.blueprints": {"level": "WARNING"}},
-}
+LOGGING = logging_settings(
+    env.word("HERMES_SITE_LOG_FORMAT", "line", ("line", "json")),
+    env.word("HERMES_SITE_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR")),
+)

@@ -51,6 +51,13 @@ def server_account(data: Path) -> Account | None:
     )
 
 
+def user_name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid {uid}"
+
+
 def owner_of(data: Path, uid: int) -> Account:
     try:
         entry = pwd.getpwuid(uid)

@@ -12,7 +12,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from hermes_site.postgres.account import Account, can_enter, server_account
+from hermes_site.postgres.account import Account, can_enter, server_account, user_name
 from hermes_site.postgres.errors import ServerUnavailable
 
 SHARED_HOMES = Path("/var/lib/hermes-sessions")
@@ -55,7 +55,7 @@ class Place:
 
     @property
     def server_user(self) -> str:
-        return self.account.name if self.account else f"uid {os.geteuid()}"
+        return self.account.name if self.account else user_name(os.geteuid())
 
     @property
     def sockets(self) -> Path:
@@ -84,12 +84,12 @@ class Place:
         if not os.access(self.home, os.W_OK | os.X_OK):
             raise self.not_usable("it is not writable")
         if self.data.exists() and (owner := self.data.stat().st_uid) != self.server_uid:
-            raise self.not_usable(f"its data belongs to another user (uid {owner})")
+            raise self.not_usable(f"its data belongs to {user_name(owner)}")
 
     def not_usable(self, reason: str) -> ServerUnavailable:
         return ServerUnavailable(
-            f"The database can't be kept in {self.home}: {reason} (user {self.server_user}); set HERMES_SITE_VAR_DIR "
-            "to a folder of your own, or DATABASE_URL to a PostgreSQL server."
+            f"The database can't be kept in {self.home}: {reason} (tried as {self.server_user}); set "
+            "HERMES_SITE_VAR_DIR to a folder of your own, or DATABASE_URL to a PostgreSQL server."
         )
 
     def prepare_sockets(self) -> Path:

@@ -7,7 +7,7 @@ import stat
 import psycopg
 import pytest
 
-from hermes_site.postgres.account import Account, server_account
+from hermes_site.postgres.account import Account, server_account, user_name
 from hermes_site.postgres.attachment import Attachment
 from hermes_site.postgres.binaries import find_binaries, machine_folders
 from hermes_site.postgres.complaint import complaint
@@ -129,7 +129,7 @@ def test_a_home_that_is_not_writable(plain_folder, without_rights):
 def test_data_of_another_user_is_not_touched(home, data):
     owner = data.stat().st_uid
     stranger = Place(home, home, Account("stranger", owner + 1, owner + 1))
-    with pytest.raises(ServerUnavailable, match=rf"its data belongs to another user \(uid {owner}\) \(user stranger\)"):
+    with pytest.raises(ServerUnavailable, match=rf"its data belongs to {user_name(owner)} \(tried as stranger\)"):
         stranger.prepare()
 
 

@@ -1,0 +1,52 @@
+"""How log lines look: one readable line each, or one JSON object each for a machine to collect.
+
+Both ways take the standard library's loggers and structlog's. Must not decide what is logged; a line carries ids and
+figures, never the text of a session.
+"""
+
+from typing import Any
+
+import structlog
+
+SHARED_PROCESSORS: list[Any] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_logger_name,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.ExtraAdder(),
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+]
+
+
+def logging_settings(shape: str, level: str) -> dict[str, Any]:
+    """The value of Django's LOGGING. `shape` is "line" or "json"."""
+    structlog.configure(
+        processors=[*SHARED_PROCESSORS, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {
+            "chosen": {
+                "()": structlog.stdlib.ProcessorFormatter,
+                "foreign_pre_chain": SHARED_PROCESSORS,
+                "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderers(shape)],
+            }
+        },
+        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "chosen"}},
+        "root": {"handlers": ["console"], "level": level},
+        "loggers": {
+            # Both tell at their INFO what every start and every poll does anyway.
+            "procrastinate": {"level": "WARNING"},
+            "psycopg": {"level": "WARNING"},
+            "httpx": {"level": "WARNING"},
+        },
+    }
+
+
+def renderers(shape: str) -> tuple[Any, ...]:
+    if shape == "json":
+        return (structlog.processors.format_exc_info, structlog.processors.JSONRenderer())
+    return (structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),)
