@@ -103,6 +103,22 @@ class Attachment:
                 self._mark = None
             return was_last
 
+    def stop_if_unused(self) -> bool:
+        """Stop a server nobody holds, for a process whose parent may have been killed before it attached itself."""
+        with self._thread_lock:
+            self._forget_after_fork()
+            if self._mark is not None or not self.place.home.exists():
+                return False
+            with gate(self.place.gate_lock):
+                mark = UseMark(self.place.users_lock)
+                try:
+                    if not mark.is_last():
+                        return False
+                    self._stop()
+                    return True
+                finally:
+                    mark.close()
+
     def _stop(self) -> None:
         if process := find_postmaster(self.place.data):
             stop(process, self.place.data)

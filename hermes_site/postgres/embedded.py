@@ -30,3 +30,7 @@ def close_connections_and_detach() -> bool:
         if close_pool := getattr(connection, "close_pool", None):
             close_pool()
     return attachment().detach()
+
+
+def stop_if_unused() -> bool:
+    return attachment().stop_if_unused()

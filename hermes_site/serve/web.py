@@ -30,6 +30,7 @@ class AnnouncingServer(uvicorn.Server):
 
 
 def main(listener_descriptor: int, ready_descriptor: int) -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hermes_site.settings")
     end_with_parent()
     config = uvicorn.Config(
         "hermes_site.asgi:application",
