@@ -12,9 +12,9 @@ from django.core.management import call_command, get_commands
 from django.db import connection
 
 from hermes_site.postgres.errors import ServerUnavailable
+from hermes_site.serve.connecting import plain_parameters
 
 PREPARATION_LOCK = 7_305_804_402
-CONNECT_TIMEOUT_SECONDS = 10
 SAMPLES_COMMAND = "load_samples"
 
 Say = Callable[[str], None]
@@ -23,10 +23,8 @@ Say = Callable[[str], None]
 @contextmanager
 def preparation_lock() -> Iterator[None]:
     """A connection of its own whose only purpose is the lock; the first sign of a database that doesn't answer."""
-    parameters = connection.get_connection_params()
-    wanted = {name: parameters[name] for name in ("dbname", "user", "password", "host", "port") if name in parameters}
     try:
-        locked = psycopg.connect(**wanted, autocommit=True, connect_timeout=CONNECT_TIMEOUT_SECONDS)
+        locked = psycopg.connect(**plain_parameters(connection), autocommit=True)
     except psycopg.OperationalError as error:
         reason = " ".join(str(error).split())
         raise ServerUnavailable(f"The database of DATABASE_URL does not answer: {reason}") from error

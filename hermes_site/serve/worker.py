@@ -1,28 +1,66 @@
-"""The worker process: takes jobs from the database's queue. Run by `serve` as `python -m hermes_site.serve.worker`."""
+"""The worker: takes jobs from the queue in the database. Run by `serve` as `python -m hermes_site.serve.worker`.
+
+A worker that has lost its database looks alive and is not: its wake-up calls and its heartbeat have ended. So this one
+holds a connection for no other purpose than to notice, and ends; whoever watches over it starts it again.
+"""
 
 import asyncio
+import logging
 import os
+import sys
 
 import django
+import psycopg
+from django.db import connection
 from procrastinate import App
 
+from hermes_site.serve.connecting import plain_parameters
 from hermes_site.serve.parent_watch import end_with_parent
 
+logger = logging.getLogger(__name__)
 
-def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hermes_site.settings")
-    end_with_parent()
-    django.setup()
+# Longer than a worker waits for its jobs (settings); after that they are left to the rescue of stalled jobs.
+STOP_TIMEOUT_SECONDS = 8.0
+
+
+def run_worker() -> int:
+    """Work until asked to stop (0), or until the database is lost (1)."""
     from procrastinate.contrib.django import app
 
     with app.replace_connector(app.connector.get_worker_connector()) as worker_app:  # type: ignore[attr-defined]
-        asyncio.run(work(worker_app))
+        return asyncio.run(work_while_connected(worker_app))
 
 
-async def work(app: App) -> None:
+async def work_while_connected(app: App) -> int:
     async with app.open_async():
-        await app.run_worker_async()
+        working = asyncio.create_task(app.run_worker_async())
+        watching = asyncio.create_task(wait_for_lost_connection())
+        await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            watching.cancel()
+            await working
+            return 0
+        working.cancel()
+        await asyncio.wait({working}, timeout=STOP_TIMEOUT_SECONDS)
+        return 1
+
+
+async def wait_for_lost_connection() -> None:
+    """Return when the database has ended this connection."""
+    try:
+        async with await psycopg.AsyncConnection.connect(**plain_parameters(connection), autocommit=True) as watch:
+            async for _ in watch.notifies():
+                pass
+    except psycopg.OperationalError as error:
+        logger.error("The worker lost its database: %s", " ".join(str(error).split()))
+
+
+def main() -> int:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hermes_site.settings")
+    end_with_parent()
+    django.setup()
+    return run_worker()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -2,18 +2,22 @@
 
 import http.cookiejar
 import os
+import queue
 import re
 import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 import urllib.error
 import urllib.request
 
 import psutil
+import psycopg
 import pytest
 
-from hermes_site.postgres.postmaster import find_postmaster, leftovers
+from hermes_site.postgres.postmaster import find_postmaster, leftovers, read_pid_file
 from tests.site.conftest import CHECKOUT, PATIENCE_SECONDS
 
 LINK = re.compile(r"http://\S+/login/once/\S+")
@@ -27,14 +31,25 @@ class Site:
         self.data = folder / "var" / "postgres" / "data"
         self.process = start_command(folder, "serve", "--port", "0", "--no-samples", *arguments)
         self.lines = []
+        self.unread = queue.Queue()
+        self.reader = threading.Thread(target=self.read_lines, daemon=True)
+        self.reader.start()
+
+    def read_lines(self):
+        for line in self.process.stdout:
+            self.lines.append(line)
+            self.unread.put(line)
+        self.unread.put(None)
 
     def wait_for(self, words):
         """Read on until a line has these words."""
-        for line in self.process.stdout:
-            self.lines.append(line)
-            if words in line:
-                return line
-        raise AssertionError(f"{words!r} never appeared in:\n{''.join(self.lines)}")
+        try:
+            while line := self.unread.get(timeout=PATIENCE_SECONDS):
+                if words in line:
+                    return line
+        except queue.Empty:
+            pass
+        raise AssertionError(f"{words!r} did not appear in:\n{''.join(self.lines)}")
 
     def up(self):
         self.url = self.wait_for("Serving on").split()[2].rstrip("/")
@@ -51,12 +66,15 @@ class Site:
 
     def send(self, number):
         self.process.send_signal(number)
-        self.lines += self.process.stdout.readlines()
-        return self.process.wait(PATIENCE_SECONDS)
+        code = self.process.wait(PATIENCE_SECONDS)
+        # A child that outlives its parent may still hold the pipe.
+        self.reader.join(PATIENCE_SECONDS)
+        return code
 
     def end(self):
         if self.process.poll() is None:
             self.send(signal.SIGKILL)
+        self.reader.join(PATIENCE_SECONDS)
         self.process.stdout.close()
 
 
@@ -192,12 +210,39 @@ def test_a_child_that_is_killed_is_started_again(serve, module, name):
 
 def test_a_database_that_is_killed_is_started_again_under_the_running_site(serve):
     site = serve().up()
+    assert state_of_a_new_job(site) == "succeeded", "web and worker are at work"
     first = site.postmaster
     first.kill()
     site.wait_for("The database ended; starting it again.")
     site.wait_for("The database is back.")
     assert site.postmaster.pid != first.pid
     assert status(f"{site.url}/healthz") == 200
+    site.wait_for("The worker process ended with code 1; starting it again.")
+    assert state_of_a_new_job(site) == "succeeded"
+    assert site.send(signal.SIGTERM) == 0
+
+
+def state_of_a_new_job(site):
+    """Put a job into the queue of a running site, and wait for the worker to have done with it."""
+    defer = "app.configure_task('builtin:procrastinate.builtin_tasks.remove_old_jobs').defer(max_hours=1)"
+    code, output, errors = run_command(
+        site.folder, "shell", "-v", "0", "-c", f"from procrastinate.contrib.django import app; print({defer})"
+    )
+    assert code == 0, errors
+    sockets = read_pid_file(site.data).sockets
+    with psycopg.connect(host=str(sockets), user="postgres", dbname="hermes_sessions", autocommit=True) as connection:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        state = "todo"
+        while state in ("todo", "doing") and time.monotonic() < deadline:
+            (state,) = connection.execute(
+                "select status::text from procrastinate_jobs where id = %s", [int(output)]
+            ).fetchone()
+    return state
+
+
+def test_the_worker_does_what_is_put_into_the_queue(serve):
+    site = serve().up()
+    assert state_of_a_new_job(site) == "succeeded"
     assert site.send(signal.SIGTERM) == 0
 
 
