@@ -5,17 +5,18 @@ Must not write files or touch a database; callers do that with the texts they ge
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from compaction.tokens import TokenCounter
 from sessions_app.samples.checkout import Checkout
 from sessions_app.samples.claude_code import claude_lines
 from sessions_app.samples.generator import generate
 from sessions_app.samples.hermes_export import export_line
-from sessions_app.samples.replies import replies_json
+from sessions_app.samples.replies import read_replies
 from sessions_app.samples.story import Story
 from sessions_app.samples.story_text import read_story
 from sessions_app.samples.transcript import SampleSession
@@ -59,7 +60,7 @@ def sample_files(checkout: Checkout, counter: TokenCounter) -> Iterator[SampleFi
     """All samples as files, one after the other."""
     for name in NAMES:
         yield SampleFile(f"{name}.jsonl", sample_text(name, sample_session(name, checkout, counter)))
-    yield SampleFile(f"{FAILING}.replies.json", failing_replies())
+    yield SampleFile(f"{FAILING}.replies.json", json.dumps(failing_replies(), ensure_ascii=False, indent=1) + "\n")
 
 
 def sample_text(name: str, session: SampleSession) -> str:
@@ -69,6 +70,6 @@ def sample_text(name: str, session: SampleSession) -> str:
     return export_line(session) + "\n"
 
 
-def failing_replies() -> str:
-    """The script of replies for the failing sample, as `replay --summarizer scripted:FILE` reads it."""
-    return replies_json(story_part(FAILING, "replies"))
+def failing_replies() -> list[dict[str, Any]]:
+    """The replies for the failing sample: the JSON list that `replay --summarizer scripted:FILE` reads."""
+    return list(read_replies(story_part(FAILING, "replies")))

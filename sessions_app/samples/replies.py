@@ -8,7 +8,6 @@ The result is the JSON that `replay --summarizer scripted:FILE` reads.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -19,12 +18,8 @@ class RepliesError(ValueError):
     """A script of replies does not follow its own form."""
 
 
-def replies_json(script: str) -> str:
-    """The script as a JSON list of replies. Raises RepliesError."""
-    return json.dumps(list(read_replies(script)), ensure_ascii=False, indent=1) + "\n"
-
-
 def read_replies(script: str) -> Iterator[dict[str, Any]]:
+    """The script's replies in turn. Raises RepliesError."""
     notes: dict[str, list[str]] = {}
     for block in script.split("\n@")[1:]:
         first, *lines = block.split("\n")

@@ -132,5 +132,5 @@ def test_the_command_refuses_a_folder_that_is_a_file(tmp_path):
 def test_the_script_of_replies_is_the_json_that_replay_reads():
     from compaction.scripted import reply_from_script
 
-    replies = [reply_from_script(entry, "the script") for entry in json.loads(failing_replies())]
+    replies = [reply_from_script(entry, "the script") for entry in failing_replies()]
     assert {reply.error for reply in replies} >= {"timeout", "http_500"}
