@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from compaction.telemetry import LOGGER_NAME
 from sessions_app.sample_project import load_samples
 from sessions_app.samples.checkout import Checkout
 from sessions_app.token_counting import site_counter
@@ -18,6 +22,18 @@ class Command(BaseCommand):
 
     def handle(self, *_args: str, **_options: Any) -> None:
         """Load, and say line by line what is done."""
-        for line in load_samples(Checkout(), site_counter()):
-            self.stdout.write(line)
-            self.stdout.flush()
+        with silence(logging.getLogger(LOGGER_NAME)):
+            for line in load_samples(Checkout(), site_counter()):
+                self.stdout.write(line)
+                self.stdout.flush()
+
+
+@contextmanager
+def silence(logger: logging.Logger) -> Iterator[None]:
+    """Passes of the samples are no news of this site: its log, and the report on it, tell of real ones only."""
+    level = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
