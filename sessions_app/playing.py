@@ -49,7 +49,7 @@ class PlayedSummarizer:
 def play_session(session_id: int, told: SampleSession, summarizer: Summarizer, counter: TokenCounter) -> Iterator[int]:
     """Append each turn's rows, finish it, and make the pass that is due; yields the turns' numbers as they are done.
 
-    The session is ended with its last row. Calling this again for the same session changes nothing that is there.
+    The session is ended with its last turn. Calling this again for the same session changes nothing that is there.
     """
     for number, turn in enumerate(told.turns, 1):
         rows = (told.system, *turn.rows) if number == 1 else turn.rows
@@ -58,9 +58,9 @@ def play_session(session_id: int, told: SampleSession, summarizer: Summarizer, c
             services.finish_turn(session_id, deferring=False)
             time.pass_by(JOB_START_SECONDS)
             finalize_turns(session_id, PlayedSummarizer(summarizer, time), counter)
+            if number == len(told.turns):
+                services.end_session(session_id, "user_exit")
         yield number
-    with clock.played(moment_of(told.rows[-1])):
-        services.end_session(session_id, "user_exit")
 
 
 def messages_of(told: SampleSession, turn: int, rows: Sequence[SampleRow]) -> list[NewMessage]:
