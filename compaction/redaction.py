@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Final
 
 from compaction.messages import Content, ImagePart, Message, OtherPart, Part, TextPart, ToolCall
-from compaction.secret_assignments import find_assignments
+from compaction.secret_assignments import find_assignments, find_options
 from compaction.secret_names import NameStrength, name_strength
 from compaction.secret_places import (
     find_auth_headers,
@@ -92,8 +92,8 @@ def _find_secrets(text: str) -> list[FoundKey]:
 
 def _findings(text: str) -> list[FoundKey]:
     finders = (
-        find_key_blocks, find_vendor_keys, find_auth_headers, find_url_secrets, find_assignments, find_command_secrets,
-        find_aws_secrets,
+        find_key_blocks, find_vendor_keys, find_auth_headers, find_url_secrets, find_assignments, find_options,
+        find_command_secrets, find_aws_secrets,
     )  # fmt: skip
     found = list(chain.from_iterable(finder(text) for finder in finders))
     return _outside_payloads(text, found) if found else found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
+from functools import lru_cache
 from typing import Final
 
 
@@ -42,7 +43,8 @@ _OPEN_KEYS: Final = frozenset({
     "primary", "foreign", "public", "cache", "sort", "partition", "group", "dict", "row", "unique", "index", "object",
     "translation", "lookup", "idempotency", "routing", "map", "hash", "shard", "composite", "natural", "surrogate",
     "shortcut", "hot", "i18n", "message", "config", "env", "header", "column", "field", "order", "range", "query",
-    "tab", "context", "join", "distribution", "dedupe", "dedup", "fingerprint", "etag", "storage_path", "s3", "pub",
+    "tab", "context", "join", "distribution", "dedupe", "dedup", "fingerprint", "etag", "s3", "pub", "unit",
+    "websocket",
 })  # fmt: skip
 _OPEN_TOKENS: Final = frozenset({
     "next", "page", "pad", "eos", "bos", "sep", "stop", "cls", "unk", "mask", "max", "min", "first", "last", "special",
@@ -62,6 +64,7 @@ _TRAILING: Final = frozenset({"value", "string", "plain", "plaintext", "text", "
 _SEGMENTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[\u4e00-\u9fff]+")
 
 
+@lru_cache(maxsize=4096)
 def name_strength(name: str) -> NameStrength:
     """How surely `name` speaks of a secret. Reads snake, kebab, camel, dotted and upper case, and Chinese words."""
     segments = [segment.lower() for segment in _SEGMENTS.findall(name)]
@@ -69,13 +72,15 @@ def name_strength(name: str) -> NameStrength:
         segments.pop()
     if not segments or name in ("PWD", "OLDPWD"):
         return NameStrength.NONE
+    if name == "_auth":  # npm's own
+        return NameStrength.SECRET
     return _strength(segments[-1], segments[-2] if len(segments) > 1 else "")
 
 
 def _strength(last: str, owner: str) -> NameStrength:
     if last in ("pass", "pw"):
         if not owner:
-            return NameStrength.SECRET
+            return NameStrength.SECRET if last == "pass" else NameStrength.NONE
         return NameStrength.PASSWORD if owner in _PASS_OWNERS else NameStrength.NONE
     if last == "token" and owner in _OPEN_TOKENS:
         return NameStrength.NONE
@@ -85,7 +90,7 @@ def _strength(last: str, owner: str) -> NameStrength:
         return NameStrength.SECRET
     if last == "key":
         return _key_strength(owner)
-    if last in ("auth", "cookie"):
+    if last in ("auth", "cookie", "signature"):
         return NameStrength.KEYLIKE
     if last.endswith(("密码", "密碼", "口令")):
         return NameStrength.PASSWORD
