@@ -62,10 +62,11 @@ Entry = Kept | Rewritten | Fresh
 
 @dataclass(slots=True)
 class Generation:
-    """The entries of one generation in order, and how many stored rows they were read from."""
+    """The entries of one generation in order, how many stored rows they were read from, whether its end was found."""
 
     entries: list[Entry] = field(default_factory=list)
     length: int = 0
+    has_tail: bool = True
 
 
 class LiveIndex:
@@ -206,21 +207,39 @@ def _by_text(rows: Sequence[StoredRow], start: int, index: LiveIndex) -> Generat
         return None
     if any(known.stored.is_active for known in index.live):
         return None
+    found = _parse(rows, start, index)
+    if found is None or found.has_tail:
+        return found
+    # The newest row is always kept, so a generation without its end is a bad guess where a later start has one.
+    later = range(start + 1, start + found.length)
+    return None if any(_has_tail_from(rows, start, other, index) for other in later) else found
+
+
+def _has_tail_from(rows: Sequence[StoredRow], start: int, other: int, index: LiveIndex) -> bool:
+    """Whether a generation with its end begins at `other`, when the rows before it are ordinary ones."""
+    between = (LiveRow("", row.uid, row.key, row.user_text, False, row) for row in rows[start:other])
+    found = _parse(rows, other, LiveIndex([*index.live, *between]))
+    return found is not None and found.has_tail
+
+
+def _parse(rows: Sequence[StoredRow], start: int, index: LiveIndex) -> Generation | None:
     head = 0
     while start + head < len(rows) and not rows[start + head].summary_key and index.says_same(head, rows[start + head]):
         head += 1
     middle = start + head
     if middle >= len(rows) or not rows[middle].summary_key or index.summary(rows[middle]) is not None:
         return None
+    # What was written at once is live at once: going back takes rows from the end only.
+    if any(row.is_active != rows[middle].is_active for row in rows[start:middle]):
+        return None
     first = middle if rows[middle].key else middle + 1
     tail = _tail(rows, first, index, head)
     if not head and not tail:
         return None
-    kept = [index.copy(at, rows[start + at]) for at in range(head)]
-    carried = [index.copy(at, rows[first + number]) for number, at in enumerate(tail)]
-    return Generation(
-        [*kept, Fresh(rows[middle], is_summary=True), *carried], max(middle + 1, first + len(tail)) - start
-    )
+    entries: list[Entry] = [index.copy(at, rows[start + at]) for at in range(head)]
+    entries.append(Fresh(rows[middle], is_summary=True))
+    entries += [index.copy(at, rows[first + number]) for number, at in enumerate(tail)]
+    return Generation(entries, max(middle + 1, first + len(tail)) - start, bool(tail))
 
 
 def _tail(rows: Sequence[StoredRow], first: int, index: LiveIndex, head: int) -> range:

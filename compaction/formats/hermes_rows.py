@@ -60,6 +60,8 @@ def read_text(record: Record, tell: Tell) -> RowText:
     message = message_from_openai(_provider_keys(record, tell), tell)
     flag = record.get("_compressed_summary")
     split = split_summary(message) if flag is None or flag else None
+    if split is None and flag:
+        split = SplitSummary(RowKind.BATCH_SUMMARY, message, None)  # the store says so, whatever its words are
     if split is None:
         return RowText(message, None)
     return RowText(split.rest, split)
@@ -133,6 +135,8 @@ def _provider_keys(record: Record, tell: Tell) -> dict[str, object]:
 
 def _decoded(content: object) -> object:
     """Content that was stored as JSON behind a NUL mark, or content as it is."""
+    if isinstance(content, bytes):
+        content = content.decode("utf-8", "replace")
     if not isinstance(content, str) or not content.startswith(_JSON_MARK):
         return content
     try:

@@ -29,9 +29,8 @@ _SUMMARY_SEARCHED_ROWS = 200
 
 def read_hermes_state(file: SourceFile, report: ImportReport) -> Iterator[SourceSession]:
     """The sessions of a state.db, oldest first. Raises InvalidSource when it is no Hermes database or is broken."""
-    store = _Store(file)
     try:
-        yield from store.sessions(report)
+        yield from _Store(file).sessions(report)
     except sqlite3.Error as error:
         raise InvalidSource(f"the database can't be read: {error}", file.label) from error
 
