@@ -12,6 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from hermes_site import env
 from hermes_site.log_lines import logging_settings
+from hermes_site.outbound import outbound_rules
 from hermes_site.secret_key import load_or_create_secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -122,6 +123,9 @@ CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
     if CHANNEL_REDIS_URL is None
     else {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [CHANNEL_REDIS_URL]}}
 }
+
+# Where models may be asked, and with which keys.
+OUTBOUND_RULES = outbound_rules()
 
 LOGIN_URL = "/login/"
 LOGIN_REDIRECT_URL = "/"

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from compaction.config_yaml import read_policy_yaml
 from compaction.errors import InvalidInput
-from compaction.extractive import ExtractiveSummarizer
 from compaction.feed import rows_to_feed
 from compaction.formats import open_source
 from compaction.formats.events import ImportReport, SourceSession
@@ -20,8 +19,6 @@ from compaction.messages import Row
 from compaction.policy import CompactionPolicy
 from compaction.policy_reading import PolicyReading
 from compaction.replay import RUNNABLE_POLICIES, ReplayPolicy
-from compaction.scripted import read_script
-from compaction.summarizer import Summarizer
 from compaction.tokens import TokenCounter
 
 
@@ -46,18 +43,6 @@ def policy_named(name: str) -> ReplayPolicy:
     if policy not in RUNNABLE_POLICIES:
         raise InvalidInput(f"{policy} can't be replayed yet; {', '.join(sorted(RUNNABLE_POLICIES))} can", "--policy")
     return policy
-
-
-def summarizer_named(spec: str, counter: TokenCounter) -> Summarizer:
-    """The summarizer for `extractive` or `scripted:FILE`. Raises InvalidInput for anything else."""
-    kind, _, argument = spec.partition(":")
-    if spec == "extractive":
-        return ExtractiveSummarizer(counter)
-    if kind == "scripted" and argument:
-        return read_script(Path(argument))
-    if spec == "http":
-        raise InvalidInput("http can't be used yet; extractive and scripted:FILE can", "--summarizer")
-    raise InvalidInput(f"unknown summarizer {spec!r}, expected extractive or scripted:FILE", "--summarizer")
 
 
 def read_settings(config: str | None, assignments: Sequence[str]) -> PolicyReading:

@@ -1,22 +1,65 @@
 """Which summarizer is used, by the names that settings and runs give them.
 
-Nothing is contacted unless an address was set; without one the offline summarizer writes the summaries.
+Nothing is contacted unless a provider or an address was set; without one the offline summarizer writes the summaries.
 """
 
 from __future__ import annotations
 
-from compaction.errors import InvalidInput
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from django.conf import settings
+
+from compaction.endpoints.address import OutboundRules
+from compaction.endpoints.endpoint import endpoint_of
+from compaction.errors import InvalidInput, InvalidPolicy
 from compaction.extractive import ExtractiveSummarizer
+from compaction.http_summarizer import HttpSummarizer
 from compaction.policy import CompactionPolicy
-from compaction.summarizer import Summarizer
+from compaction.scripted import read_script
+from compaction.summarizer import Reply, Summarizer, SummaryRequest
 from compaction.tokens import TokenCounter
 
-EXTRACTIVE = "extractive"
+EXTRACTIVE: Final = "extractive"
+HTTP: Final = "http"
+SCRIPTED: Final = "scripted"
+# Providers that stand for "what this installation has", which without an address is the offline summarizer.
+_OFFLINE_PROVIDERS: Final = frozenset({"", "auto", EXTRACTIVE})
+NO_ENDPOINT: Final = "no_endpoint"
+
+
+class MisconfiguredSummarizer:
+    """Stands for an endpoint that can't be asked because of its settings: every question fails and says why."""
+
+    def __init__(self, model: str, why: str) -> None:
+        self._model, self._why = model, why
+
+    @property
+    def model(self) -> str:
+        """The model as set."""
+        return self._model
+
+    @property
+    def window_tokens(self) -> int | None:
+        """Nothing is known of it."""
+        return None
+
+    def ask(self, request: SummaryRequest) -> Reply:
+        """A reply that says what is wrong with the settings."""
+        return Reply(error=NO_ENDPOINT, error_detail=self._why)
 
 
 def summarizer_for_policy(policy: CompactionPolicy, counter: TokenCounter) -> Summarizer:
-    """The summarizer for recorded passes under `policy`."""
-    return ExtractiveSummarizer(counter)
+    """The summarizer for recorded passes under `policy`. Settings that name no endpoint make passes fail with their
+    reason; they never make the turn fail."""
+    auxiliary = policy.auxiliary
+    if not auxiliary.base_url and auxiliary.provider.strip().lower() in _OFFLINE_PROVIDERS:
+        return ExtractiveSummarizer(counter)
+    try:
+        return HttpSummarizer(endpoint_of(auxiliary), settings.OUTBOUND_RULES)
+    except InvalidPolicy as error:
+        return MisconfiguredSummarizer(auxiliary.model, str(error))
 
 
 def summarizer_for_run(name: str, counter: TokenCounter) -> Summarizer:
@@ -24,3 +67,25 @@ def summarizer_for_run(name: str, counter: TokenCounter) -> Summarizer:
     if name != EXTRACTIVE:
         raise InvalidInput(f"unknown summarizer {name!r}, expected {EXTRACTIVE}", "summarizer")
     return ExtractiveSummarizer(counter)
+
+
+def summarizer_for_command(spec: str, counter: TokenCounter, policy: CompactionPolicy) -> Summarizer:
+    """The summarizer a command line names: `extractive`, `scripted:FILE`, or `http` for the endpoint of `policy`.
+
+    Raises InvalidInput for anything else, and for settings that name no endpoint.
+    """
+    kind, _, argument = spec.partition(":")
+    if spec == EXTRACTIVE:
+        return ExtractiveSummarizer(counter)
+    if kind == SCRIPTED and argument:
+        return read_script(Path(argument))
+    if spec == HTTP:
+        return HttpSummarizer(endpoint_of(policy.auxiliary), operator_rules())
+    raise InvalidInput(f"unknown summarizer {spec!r}, expected extractive, scripted:FILE or http", "--summarizer")
+
+
+def operator_rules() -> OutboundRules:
+    """What whoever may run commands on this machine may reach: also the machine and its network, with any key. A list
+    of allowed hosts holds for them too, and what is never contacted is not contacted for them either."""
+    rules: OutboundRules = settings.OUTBOUND_RULES
+    return replace(rules, allow_loopback=True, allow_private=True, keys=("*@*",))

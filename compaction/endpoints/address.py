@@ -12,12 +12,15 @@ exactly these numbers: a name that resolves differently a second later changes n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
+
+from compaction.errors import InvalidInput
 
 Address = IPv4Address | IPv6Address
 
@@ -35,6 +38,8 @@ HOME_OF_KEY: Final = (
     ("ANTHROPIC_API_KEY", "api.anthropic.com"),
     ("OPENROUTER_API_KEY", "openrouter.ai"),
 )
+_HOST_RULE: Final = re.compile(r"[\w*-]+(\.[\w*-]+)*\.?", re.ASCII)
+_KEY_RULE: Final = re.compile(r"[\w*?]+(@[\w*.:-]+)?", re.ASCII)
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 _THIS_NETWORK: Final = ip_network("0.0.0.0/8")
 
@@ -60,6 +65,15 @@ class OutboundRules:
     allow_loopback: bool = False
     allow_private: bool = False
     keys: tuple[str, ...] = ("*_API_KEY", "*_API_TOKEN")
+
+    def __post_init__(self) -> None:
+        """Refuse entries that could never match. Raises InvalidInput naming the entry."""
+        for entry in self.allowed:
+            if not _is_host_or_network(entry):
+                raise InvalidInput("not a host, an address or a network; write no scheme, port or path", entry)
+        for rule in self.keys:
+            if not _KEY_RULE.fullmatch(rule):
+                raise InvalidInput("not the name of an environment variable, or NAME@HOST", rule)
 
     def refusal(self, host: str, addresses: Sequence[str]) -> str:
         """Why `host`, which resolved to `addresses`, can't be contacted; empty when it can. One bad address is enough:
@@ -126,6 +140,14 @@ def _embedded(address: IPv6Address) -> IPv4Address | None:
     if address.sixtofour is not None:
         return address.sixtofour
     return address.teredo[1] if address.teredo is not None else None
+
+
+def _is_host_or_network(entry: str) -> bool:
+    try:
+        ip_network(_plain_host(entry), strict=False)
+    except ValueError:
+        return _HOST_RULE.fullmatch(entry) is not None
+    return True
 
 
 def _plain_host(host: str) -> str:

@@ -55,6 +55,11 @@ class Gates:
         with self._lock:
             return self._gates.setdefault(key, Gate(self._rules))
 
+    def forget(self) -> None:
+        """Forget everything: all breakers are closed again."""
+        with self._lock:
+            self._gates.clear()
+
 
 # What this process knows of its endpoints. A worker that starts begins with closed breakers.
 PROCESS_GATES = Gates()

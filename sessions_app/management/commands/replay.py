@@ -17,7 +17,8 @@ from compaction.replay import Replay
 from compaction.replay_output import result_json, result_text, step_json, step_text
 from compaction.tokens import TokenCounter, counter_named
 from compaction.vocabulary import VocabularyMissing
-from sessions_app.replay_arguments import FedSession, policy_named, read_settings, session_of_file, summarizer_named
+from sessions_app.replay_arguments import FedSession, policy_named, read_settings, session_of_file
+from sessions_app.summarizers import summarizer_for_command
 from sessions_app.windows import resolve_window
 
 BAD_INPUT_STATUS = 2
@@ -37,7 +38,9 @@ class Command(BaseCommand):
         parser.add_argument("--policy", default="micro", help="none, micro, batch, micro+batch, prune or window")
         parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="assignments")
         parser.add_argument("--config", metavar="FILE.yaml", help="settings in the shape of a Hermes config.yaml")
-        parser.add_argument("--summarizer", default="extractive", help="extractive or scripted:FILE")
+        parser.add_argument(
+            "--summarizer", default="extractive", help="extractive, scripted:FILE or http (asks auxiliary.compression)"
+        )
         parser.add_argument("--window", type=int, metavar="N", help="context window in tokens")
         parser.add_argument("--tokens", default="tiktoken", help="tiktoken or rough")
         parser.add_argument("--json", action="store_true", dest="as_json", help="one JSON object a line, nothing else")
@@ -55,7 +58,7 @@ class Command(BaseCommand):
         policy = policy_named(options["policy"])
         counter = counter_named(options["tokens"])
         reading = read_settings(options["config"], options["assignments"])
-        summarizer = summarizer_named(options["summarizer"], counter)
+        summarizer = summarizer_for_command(options["summarizer"], counter, reading.policy)
         session = self._session(options, counter)
         self._say(reading, session)
         replay = Replay(
