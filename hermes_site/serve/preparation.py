@@ -1,8 +1,9 @@
-"""What has to be true of the database before the site serves: schema, owner, sample data.
+"""What has to be true of the database before the site serves: schema, owner, samples.
 
 All of it happens under one lock in the database, so two parents that start at once don't do it twice.
 """
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -13,6 +14,9 @@ from django.db import connection
 
 from hermes_site.postgres.errors import ServerUnavailable
 from hermes_site.serve.connecting import plain_parameters
+from sessions_app.services.owner import ensure_local_owner
+
+logger = logging.getLogger(__name__)
 
 PREPARATION_LOCK = 7_305_804_402
 SAMPLES_COMMAND = "load_samples"
@@ -34,18 +38,25 @@ def preparation_lock() -> Iterator[None]:
 
 
 def prepare_database(say: Say, with_samples: bool) -> None:
-    """Migrate; on a database without any person also load the samples."""
+    """Migrate, make sure of an owner, and complete the samples until somebody has logged in for the first time.
+
+    Whoever has seen the site may have deleted them; before, loading them again only adds what a crash left out.
+    """
     with preparation_lock():
         call_command("migrate", verbosity=0, interactive=False)
-        is_fresh = not get_user_model().objects.exists()
-        if is_fresh and with_samples and SAMPLES_COMMAND in get_commands():
-            say("Loading the sample sessions (once)…")
-            call_command(SAMPLES_COMMAND)
-        ensure_owner()
+        ensure_local_owner()
+        if with_samples and is_unseen() and SAMPLES_COMMAND in get_commands():
+            load_samples(say)
 
 
-def ensure_owner() -> None:
-    """Last, because its existence says that the rest is done."""
-    from sessions_app.services.owner import ensure_local_owner
+def is_unseen() -> bool:
+    return not get_user_model().objects.filter(last_login__isnull=False).exists()
 
-    ensure_local_owner()
+
+def load_samples(say: Say) -> None:
+    """Samples that can't be loaded are no reason not to serve."""
+    say("Loading the sample sessions (only the first time)…")
+    try:
+        call_command(SAMPLES_COMMAND)
+    except Exception:
+        logger.exception("The sample sessions could not be loaded; the site works without them")
