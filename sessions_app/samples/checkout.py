@@ -44,6 +44,11 @@ class SourceFile:
     lines: tuple[str, ...]
 
     @cached_property
+    def text(self) -> str:
+        """All lines in one."""
+        return "\n".join(self.lines)
+
+    @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
         """Functions, classes, constants and fields in order; empty for anything but Python."""
         found = ((number, _SYMBOL.match(line)) for number, line in enumerate(self.lines, 1))
@@ -113,10 +118,11 @@ class Checkout:
 
     def search(self, pattern: str, folder: str) -> tuple[Hit, ...]:
         """Lines that match the regular expression, in order of path and line."""
-        expression = re.compile(pattern)
+        expression = re.compile(pattern, re.MULTILINE)
         return tuple(
             Hit(file.path, number, line)
             for file in self.below(folder)
+            if expression.search(file.text)
             for number, line in enumerate(file.lines, 1)
             if expression.search(line)
         )
