@@ -14,7 +14,7 @@ from compaction.endpoints.endpoint import Dialect
 from compaction.endpoints.event_stream import read_events
 from compaction.summarizer import Reply, SummaryRequest
 
-# (bytes so far, seconds since the request) for each piece of an answer as it came.
+# (bytes so far, seconds since the question was put) for each piece of an answer as it came.
 Arrivals = Sequence[tuple[int, float]]
 
 

@@ -66,9 +66,7 @@ class HttpClient:
         self._settings = settings or ClientSettings()
         self.timing = timing or Timing()
         self._gates = gates
-        self._surroundings = Surroundings(
-            rules, self._settings.limits, self.timing, resolve, tls, self._settings.most_body_bytes
-        )
+        self._surroundings = Surroundings(rules, self._settings.limits, resolve, tls, self._settings.most_body_bytes)
 
     def deadline(self) -> Deadline:
         """A deadline that begins now, for one question."""

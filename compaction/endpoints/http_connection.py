@@ -25,7 +25,7 @@ import httpx
 
 from compaction.endpoints.address import OutboundRules
 from compaction.endpoints.faults import EndpointFault, FaultName
-from compaction.endpoints.timing import Deadline, TimeLimits, Timing
+from compaction.endpoints.timing import Deadline, TimeLimits
 
 Resolver = Callable[[str, int], Sequence[str]]
 
@@ -46,7 +46,7 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """An answer with its body. arrivals: (bytes so far, seconds since the request) for each piece as it came."""
+    """An answer with its body. arrivals: (bytes so far, seconds since the question was put) for each piece."""
 
     status: int
     headers: httpx.Headers
@@ -61,11 +61,10 @@ class HttpAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What an exchange needs beside the request: rules, limits, time, names, and the certificates it trusts."""
+    """What an exchange needs beside the request: rules, limits, names, and the certificates it trusts."""
 
     rules: OutboundRules
     limits: TimeLimits
-    timing: Timing
     resolve: Resolver
     tls: Callable[[], ssl.SSLContext]
     most_body_bytes: int
@@ -87,7 +86,7 @@ def exchange(request: HttpRequest, surroundings: Surroundings, deadline: Deadlin
     url = httpx.URL(request.url)
     translator = _FaultTranslator(url.host, surroundings, deadline)
     with translator, _pool(url.scheme == "https", surroundings, deadline) as pool:
-        return _answer(pool, request, url, surroundings)
+        return _answer(pool, request, url, surroundings, deadline)
 
 
 def _pool(is_encrypted: bool, surroundings: Surroundings, deadline: Deadline) -> httpcore.ConnectionPool:
@@ -100,9 +99,12 @@ def _pool(is_encrypted: bool, surroundings: Surroundings, deadline: Deadline) ->
 
 
 def _answer(
-    pool: httpcore.ConnectionPool, request: HttpRequest, url: httpx.URL, surroundings: Surroundings
+    pool: httpcore.ConnectionPool,
+    request: HttpRequest,
+    url: httpx.URL,
+    surroundings: Surroundings,
+    deadline: Deadline,
 ) -> HttpAnswer:
-    started = surroundings.timing.monotonic()
     limits = surroundings.limits
     timeouts = {"connect": limits.connect_seconds, "read": limits.read_seconds, "write": limits.read_seconds}
     # Host and Content-Length are filled in by httpx.
@@ -120,7 +122,7 @@ def _answer(
         extensions={"timeout": timeouts},
     ) as raw:
         answer = httpx.Response(raw.status, headers=raw.headers, stream=_Body(raw), request=full)
-        body, arrivals = _read(answer, surroundings, started)
+        body, arrivals = _read(answer, surroundings.most_body_bytes, deadline)
     return HttpAnswer(answer.status_code, answer.headers, body, arrivals)
 
 
@@ -134,18 +136,16 @@ class _Body(httpx.SyncByteStream):
         return iter(self._response.iter_stream())
 
 
-def _read(
-    answer: httpx.Response, surroundings: Surroundings, started: float
-) -> tuple[bytes, tuple[tuple[int, float], ...]]:
+def _read(answer: httpx.Response, most_bytes: int, deadline: Deadline) -> tuple[bytes, tuple[tuple[int, float], ...]]:
     """The decoded body, never more than allowed. An answer that says no is cut off instead of refused."""
     is_error = answer.status_code >= 300
-    most = _ERROR_BODY_BYTES if is_error else surroundings.most_body_bytes
+    most = _ERROR_BODY_BYTES if is_error else most_bytes
     _check_announced(answer, most, is_error)
     body = bytearray()
     arrivals: list[tuple[int, float]] = []
     for piece in answer.iter_bytes():
         body += piece
-        _note_arrival(arrivals, len(body), surroundings.timing.monotonic() - started)
+        _note_arrival(arrivals, len(body), deadline.elapsed_seconds)
         if len(body) > most and not is_error:
             raise _too_large(most)
         if len(body) > most:

@@ -35,12 +35,17 @@ class Deadline:
     def __init__(self, limit_seconds: float, timing: Timing) -> None:
         self.limit_seconds = limit_seconds
         self._timing = timing
-        self._end = timing.monotonic() + limit_seconds
+        self._begin = timing.monotonic()
 
     @property
     def left_seconds(self) -> float:
         """What is left; negative when it is over."""
-        return self._end - self._timing.monotonic()
+        return self.limit_seconds - self.elapsed_seconds
+
+    @property
+    def elapsed_seconds(self) -> float:
+        """What has passed since the question was put."""
+        return self._timing.monotonic() - self._begin
 
     @property
     def is_over(self) -> bool:

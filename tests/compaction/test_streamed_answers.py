@@ -57,6 +57,12 @@ def test_a_streamed_answer_over_the_wire_has_a_first_token_time():
     assert 0 <= reply.first_token_ms <= reply.duration_ms
 
 
+def test_the_first_token_is_timed_from_the_question_on_and_not_from_the_last_attempt():
+    whole = events(delta(content="a"), delta("stop"), "[DONE]")
+    reply, _, _ = ask(failure(500), whole, is_streamed=True)
+    assert reply.first_token_ms == reply.duration_ms == 375
+
+
 def test_an_answer_that_comes_whole_has_no_first_token_time():
     reply, _, _ = ask(completion(), is_streamed=True)
     assert (reply.first_token_ms, reply.error) == (None, "")
