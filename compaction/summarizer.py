@@ -59,7 +59,7 @@ class Usage:
 class Reply:
     """What came back. `error` is the named reason of a call that failed (`timeout`, `http_500`, ...), else empty.
 
-    first_token_ms: time waited for the first token, None when the answer came whole. duration_ms: all of the time waited.
+    first_token_ms: time waited for the first token, None when the answer came whole. duration_ms: all time waited.
     """
 
     text: str | None = None
