@@ -1,0 +1,1 @@
+"""Answers to requests: access, form, page value, render; nothing else happens here."""

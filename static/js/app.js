@@ -1,0 +1,14 @@
+// The entry module of every page: theme switch, keys, copy buttons, permalinks, and the live connection where the page
+// names one. Pages work without it; everything here only saves a reload.
+
+import { startCopyButtons } from "./copy.js";
+import { startKeys } from "./keys.js";
+import { startLive } from "./live.js";
+import { startPermalinks } from "./permalinks.js";
+import { startThemeSwitch } from "./theme.js";
+
+startThemeSwitch();
+startKeys();
+startCopyButtons();
+startPermalinks();
+startLive();

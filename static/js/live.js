@@ -1,0 +1,229 @@
+// The live connection of a session's page: one websocket that says by number what is new, and HTTP that fetches it.
+//
+// The socket tells {"type": "snapshot" | "event" | "heartbeat" | "resync", "seq": n}. Whatever it says, the page asks
+// for everything after the last event it has shown, so a lost message costs nothing and a gap closes itself. The page
+// pauses while it is hidden and catches up when it is looked at again. Some close codes end the connection for good.
+
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 30_000;
+const REFRESH_EVERY_MS = 1_500;
+// Codes after which trying again can't help: no such session, not logged in, not allowed.
+const TERMINAL = new Set([4401, 4403, 4404]);
+
+class Badge {
+  constructor(element) {
+    this.element = element;
+  }
+
+  show(state) {
+    if (!this.element) return;
+    this.element.hidden = false;
+    this.element.dataset.state = state;
+    this.element.querySelector(".word-of-state").textContent = this.element.dataset[state];
+    const shapes = { connected: "dot dot-live", waiting: "dot dot-wait", offline: "dot dot-off" };
+    this.element.querySelector(".dot").className = shapes[state] ?? "dot dot-ended";
+  }
+}
+
+export class LiveConnection {
+  constructor(page) {
+    this.page = page;
+    this.badge = new Badge(document.getElementById("connection"));
+    this.socket = null;
+    this.failures = 0;
+    this.timer = 0;
+    this.isOver = false;
+  }
+
+  start() {
+    document.addEventListener("visibilitychange", () => (document.hidden ? this.pause() : this.resume()));
+    addEventListener("online", () => this.resume());
+    addEventListener("offline", () => this.badge.show("offline"));
+    addEventListener("pagehide", () => this.pause());
+    addEventListener("pageshow", (event) => event.persisted && this.resume());
+    if (!document.hidden) this.open();
+  }
+
+  open() {
+    clearTimeout(this.timer);
+    const scheme = location.protocol === "https:" ? "wss" : "ws";
+    const socket = new WebSocket(`${scheme}://${location.host}/ws/s/${this.page.id}/`);
+    this.socket = socket;
+    socket.addEventListener("message", (event) => socket === this.socket && this.hear(JSON.parse(event.data)));
+    socket.addEventListener("close", (event) => socket === this.socket && this.lost(event.code));
+  }
+
+  hear(message) {
+    if (message.type === "snapshot") {
+      this.failures = 0;
+      this.badge.show("connected");
+    }
+    if (message.kind === "replay") document.dispatchEvent(new CustomEvent("run-progress", { detail: message.ids }));
+    else if (message.type === "resync" || message.seq > this.page.seq) this.page.catchUp();
+  }
+
+  lost(code) {
+    this.socket = null;
+    if (TERMINAL.has(code)) {
+      this.isOver = true;
+      this.badge.show(code === 4404 ? "ended" : "denied");
+      return;
+    }
+    if (document.hidden) return;
+    this.badge.show(navigator.onLine === false ? "offline" : "waiting");
+    // Full jitter: many pages that lost one server must not come back at once.
+    const most = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.failures);
+    this.failures += 1;
+    this.timer = setTimeout(() => this.open(), FIRST_PAUSE_MS / 2 + Math.random() * most);
+  }
+
+  pause() {
+    clearTimeout(this.timer);
+    const socket = this.socket;
+    this.socket = null;
+    socket?.close(1000);
+  }
+
+  resume() {
+    if (this.isOver || this.socket || document.hidden) return;
+    this.failures = 0;
+    this.open();
+  }
+}
+
+export class LivePage {
+  constructor(body) {
+    this.id = body.dataset.live;
+    this.address = body.dataset.updates;
+    this.seq = Number(body.dataset.seq);
+    this.rows = document.getElementById("rows");
+    this.isBusy = false;
+    this.isBehind = false;
+    this.refreshTimer = 0;
+  }
+
+  // One catch-up at a time; what is heard meanwhile asks for one more.
+  async catchUp() {
+    this.isBehind = true;
+    if (this.isBusy) return;
+    this.isBusy = true;
+    try {
+      while (this.isBehind) {
+        this.isBehind = false;
+        await this.fetchUpdates();
+      }
+    } finally {
+      this.isBusy = false;
+    }
+  }
+
+  async fetchUpdates() {
+    const answer = await fetch(`${this.address}?after=${this.seq}`, { headers: { Accept: "text/html" } });
+    if (!answer.ok || answer.redirected) return;
+    const root = parse(await answer.text()).querySelector("[data-seq]");
+    const isPlain = root.dataset.plain === "yes";
+    this.swapParts(root);
+    if (this.rows && this.rows.dataset.filter !== "archived" && isPlain) this.append(root.querySelector("[data-items]"));
+    else if (!isPlain || !this.rows) this.refreshSoon();
+    this.seq = Math.max(this.seq, Number(root.dataset.seq));
+    document.dispatchEvent(new CustomEvent("session-updated", { detail: { seq: this.seq, isPlain } }));
+  }
+
+  swapParts(root) {
+    for (const part of root.querySelectorAll("[data-swap]")) {
+      const old = document.getElementById(part.id);
+      if (!old || (part.id === "row-tools" && this.rows?.dataset.filter !== "all")) continue;
+      if (old.outerHTML !== part.outerHTML && !old.contains(document.activeElement)) replace(old, part);
+    }
+  }
+
+  // New rows go behind the last one, unless the page does not reach to the end: then its gap says what is missing.
+  append(items) {
+    if (this.rows.lastElementChild?.matches("[data-gap]")) return;
+    const wasAtEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
+    let added = 0;
+    for (const item of [...items.children]) {
+      const old = document.getElementById(item.id);
+      if (old) replace(old, item);
+      else {
+        if (!this.rows.querySelector(".item")) this.rows.replaceChildren();
+        this.rows.append(document.importNode(item, true));
+        globalThis.htmx?.process(this.rows.lastElementChild);
+        added += 1;
+      }
+    }
+    if (!added) return;
+    if (wasAtEnd) scrollTo({ top: document.documentElement.scrollHeight });
+    else announce(added);
+  }
+
+  refreshSoon() {
+    clearTimeout(this.refreshTimer);
+    this.refreshTimer = setTimeout(() => this.refresh(), this.rows ? 0 : REFRESH_EVERY_MS);
+  }
+
+  // Parts that can't be mended row by row are read anew from this very address; what was open stays open.
+  async refresh() {
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    if (!answer.ok || answer.redirected) return;
+    const fresh = parse(await answer.text());
+    for (const old of document.querySelectorAll("[data-refresh]")) {
+      const part = fresh.getElementById(old.id);
+      if (!part || old.contains(document.activeElement?.closest("input, select, textarea"))) continue;
+      const opened = [...old.querySelectorAll("details[open][id]")].map((details) => details.id);
+      const place = topItem(old);
+      replace(old, part);
+      for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
+      keepPlace(place);
+    }
+    this.rows = document.getElementById("rows");
+  }
+}
+
+// The first item the reader sees, and where: after a swap the same item is put at the same height.
+function topItem(root) {
+  const item = [...root.querySelectorAll(".item[id]")].find((one) => one.getBoundingClientRect().bottom > 0);
+  return item ? { id: item.id, top: item.getBoundingClientRect().top } : null;
+}
+
+function keepPlace(place) {
+  const item = place && document.getElementById(place.id);
+  if (item) scrollBy({ top: item.getBoundingClientRect().top - place.top });
+}
+
+function parse(text) {
+  return new DOMParser().parseFromString(text, "text/html");
+}
+
+function replace(old, part) {
+  const fresh = document.importNode(part, true);
+  old.replaceWith(fresh);
+  globalThis.htmx?.process(fresh);
+}
+
+function announce(added) {
+  const news = document.getElementById("news");
+  if (!news) return;
+  const total = Number(news.dataset.count ?? 0) + added;
+  news.dataset.count = total;
+  news.querySelector("b").textContent = total;
+  news.hidden = false;
+}
+
+function hideNewsAtEnd() {
+  const news = document.getElementById("news");
+  if (!news || news.hidden) return;
+  if (innerHeight + scrollY < document.documentElement.scrollHeight - 80) return;
+  news.hidden = true;
+  news.dataset.count = 0;
+}
+
+export function startLive() {
+  if (!document.body.dataset.live) return;
+  addEventListener("scroll", hideNewsAtEnd, { passive: true });
+  document.getElementById("news")?.addEventListener("click", (event) => {
+    event.preventDefault();
+    scrollTo({ top: document.documentElement.scrollHeight });
+  });
+  new LiveConnection(new LivePage(document.body)).start();
+}
