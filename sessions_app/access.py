@@ -28,6 +28,11 @@ def visible_projects(user: User) -> QuerySet[Project]:
     return Project.objects.filter(pk__in=memberships_of(user).values("project_id"))
 
 
+def writable_projects(user: User) -> QuerySet[Project]:
+    """The projects the user may import into."""
+    return Project.objects.filter(pk__in=memberships_of(user).filter(role__in=WRITING_ROLES).values("project_id"))
+
+
 def visible_sessions(user: User) -> QuerySet[Session]:
     """The sessions the user may read."""
     return Session.objects.filter(project_id__in=memberships_of(user).values("project_id"))

@@ -1,5 +1,45 @@
 """Addresses of the pages and of the API."""
 
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from sessions_app.views.health import health_page
+from sessions_app.views.imports import import_cancel, import_files, import_job
+from sessions_app.views.occupancy import occupancy, occupancy_csv, occupancy_json
+from sessions_app.views.passes import passes
+from sessions_app.views.projects import project, project_list
+from sessions_app.views.replay import replay, run_replay
+from sessions_app.views.rows import group_rows, row_picture, row_raw, row_text
+from sessions_app.views.runs import run, run_cancel, runs
+from sessions_app.views.session import session
+from sessions_app.views.session_list import session_list
+from sessions_app.views.summaries import summaries
+from sessions_app.views.theme import theme
+from sessions_app.views.updates import session_updates
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", session_list, name="session_list"),
+    path("theme/", theme, name="theme"),
+    path("health/", health_page, name="health_page"),
+    path("import/", import_files, name="import"),
+    path("import/<int:job_id>/", import_job, name="import_job"),
+    path("import/<int:job_id>/cancel/", import_cancel, name="import_cancel"),
+    path("p/", project_list, name="project_list"),
+    path("p/<slug:slug>/", project, name="project"),
+    path("s/<str:public_id>/", session, name="session"),
+    path("s/<str:public_id>/events/", session_updates, name="session_updates"),
+    path("s/<str:public_id>/rows/", group_rows, name="group_rows"),
+    path("s/<str:public_id>/row/<int:row_id>/", row_text, name="row_text"),
+    path("s/<str:public_id>/row/<int:row_id>/raw/", row_raw, name="row_raw"),
+    path("s/<str:public_id>/row/<int:row_id>/picture/<int:part_number>/", row_picture, name="row_picture"),
+    path("s/<str:public_id>/summary/", summaries, name="summaries"),
+    path("s/<str:public_id>/summary/<int:number>/", summaries, name="summary"),
+    path("s/<str:public_id>/passes/", passes, name="passes"),
+    path("s/<str:public_id>/occupancy/", occupancy, name="occupancy"),
+    path("s/<str:public_id>/occupancy.json", occupancy_json, name="occupancy_json"),
+    path("s/<str:public_id>/occupancy.csv", occupancy_csv, name="occupancy_csv"),
+    path("s/<str:public_id>/replay/<int:number>/<int:step>/", replay, name="replay"),
+    path("s/<str:public_id>/runs/", runs, name="runs"),
+    path("s/<str:public_id>/runs/<int:run_id>/", run, name="run"),
+    path("s/<str:public_id>/runs/<int:run_id>/cancel/", run_cancel, name="run_cancel"),
+    path("s/<str:public_id>/runs/<int:run_id>/<int:number>/<int:step>/", run_replay, name="run_replay"),
+]

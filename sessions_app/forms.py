@@ -1,0 +1,181 @@
+"""Forms of the pages: what an address or a POST may say, checked, and turned into values. No queries of their own."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from sessions_app.models import PassKind
+from sessions_app.pages.ledger import LedgerFilter
+from sessions_app.pages.session_list import Period, SessionFilters, SessionOrder
+from sessions_app.pages.transcript import Place, RowFilter
+
+MAX_POSITION: Final = 2**62
+
+
+PERIODS = (
+    ("", _("Any date")),
+    (Period.DAY.value, _("Last 24 hours")),
+    (Period.WEEK.value, _("Last 7 days")),
+    (Period.MONTH.value, _("Last 30 days")),
+    (Period.YEAR.value, _("Last 12 months")),
+)
+ORDERS = (
+    (SessionOrder.ACTIVITY.value, _("last activity")),
+    (SessionOrder.OCCUPANCY.value, _("occupancy")),
+    (SessionOrder.TOKENS.value, _("tokens")),
+    (SessionOrder.ARCHIVED.value, _("archived rows")),
+)
+
+
+class SessionFilterForm(forms.Form):
+    """The filters of the session list. An address that says something impossible shows the list without that filter."""
+
+    q = forms.CharField(required=False, max_length=200)
+    project = forms.CharField(required=False, max_length=64)
+    source = forms.CharField(required=False, max_length=40)
+    model = forms.CharField(required=False, max_length=200)
+    period = forms.ChoiceField(required=False, choices=PERIODS)
+    has_batch = forms.BooleanField(required=False)
+    has_defrag = forms.BooleanField(required=False)
+    has_failures = forms.BooleanField(required=False)
+    over = forms.FloatField(required=False, min_value=0, max_value=1_000)
+    sort = forms.ChoiceField(required=False, choices=ORDERS)
+    after = forms.CharField(required=False, max_length=100)
+    before = forms.CharField(required=False, max_length=100)
+
+    def filters(self) -> SessionFilters:
+        """What was asked for, leaving out whatever is not valid."""
+        self.is_valid()
+        asked = self.cleaned_data
+        return SessionFilters(
+            words=asked.get("q", ""),
+            project_slug=asked.get("project", ""),
+            source=asked.get("source", ""),
+            model=asked.get("model", ""),
+            period=Period(asked["period"]) if asked.get("period") else None,
+            has_batch=asked.get("has_batch", False),
+            has_defrag=asked.get("has_defrag", False),
+            has_failures=asked.get("has_failures", False),
+            occupancy_over_pct=asked.get("over"),
+            order=SessionOrder(asked.get("sort") or SessionOrder.ACTIVITY),
+            after=asked.get("after", ""),
+            before=asked.get("before", ""),
+        )
+
+    def period_label(self, period: Period | None) -> str:
+        """The words for a period."""
+        return str(dict(PERIODS)[period.value if period else ""])
+
+
+class KeyField(forms.CharField):
+    """A row's place in an address: `position-id`."""
+
+    def to_python(self, value: object) -> tuple[int, int] | None:  # type: ignore[override]
+        position, _, row_id = str(value or "").partition("-")
+        if position.isdigit() and row_id.isdigit() and len(position) < 19 and len(row_id) < 19:
+            return int(position), int(row_id)
+        return None
+
+    def run_validators(self, value: object) -> None:
+        """Nothing is left to validate."""
+
+
+class TranscriptForm(forms.Form):
+    """Where in a transcript the reader is. Whatever is not valid counts as not said."""
+
+    show = forms.ChoiceField(required=False, choices=[(one.value, one.value) for one in RowFilter])
+    row = forms.IntegerField(required=False, min_value=0, max_value=MAX_POSITION)
+    after = KeyField(required=False)
+    before = KeyField(required=False)
+    end = forms.BooleanField(required=False)
+    open = forms.CharField(required=False, max_length=20)
+    message = forms.IntegerField(required=False, min_value=0, max_value=MAX_POSITION)
+    at = forms.IntegerField(required=False, min_value=0, max_value=MAX_POSITION)
+    # `pass` is a word of Python.
+    vars()["pass"] = forms.IntegerField(required=False, min_value=1, max_value=MAX_POSITION)
+
+    def _said(self, name: str) -> Any:
+        self.is_valid()
+        return self.cleaned_data.get(name)
+
+    def row_filter(self) -> RowFilter:
+        """Which rows to show."""
+        return RowFilter(self._said("show") or RowFilter.ALL)
+
+    def first_message(self) -> int:
+        """The first message of a page of the model view."""
+        return self._said("message") or 0
+
+    def seq(self) -> int | None:
+        """The event at which to look, None for now."""
+        seq: int | None = self._said("at")
+        return seq
+
+    def place(self) -> Place:
+        """The place in the transcript."""
+        opened = self._said("open") or ""
+        return Place(
+            position=self._said("row"),
+            pass_number=self._said_pass(),
+            after=self._said("after"),
+            before=self._said("before"),
+            from_end=bool(self._said("end")),
+            is_gap="after" in self.data or "before" in self.data,
+            open_all=opened == "all",
+        )
+
+    def pass_number(self) -> int | None:
+        """The pass whose rows are asked for; None for rows that were rewound."""
+        number: int | None = self._said("pass")
+        return number
+
+    def _said_pass(self) -> int | None:
+        opened = self._said("open") or ""
+        return int(opened) if opened.isdigit() and len(opened) < 10 else None
+
+
+class PieceForm(forms.Form):
+    """Which piece of a long text is asked for, and whether it goes into a tool call's result."""
+
+    first = forms.IntegerField(required=False, min_value=0, max_value=MAX_POSITION)
+    part = forms.ChoiceField(required=False, choices=[("result", "result"), ("next", "next")])
+
+    def _said(self, name: str) -> Any:
+        self.is_valid()
+        return self.cleaned_data.get(name)
+
+    def first_char(self) -> int:
+        """The first character wanted, from 0."""
+        return self._said("first") or 0
+
+    def part_name(self) -> str:
+        """Where the piece goes; empty for a row's own body."""
+        return self._said("part") or ""
+
+
+class LedgerForm(forms.Form):
+    """Which passes the ledger lists."""
+
+    kind = forms.ChoiceField(required=False, choices=PassKind.choices)
+    outcome = forms.RegexField(r"^[a-z_]{1,40}$", required=False)
+    before = forms.IntegerField(required=False, min_value=1, max_value=MAX_POSITION)
+
+    def ledger_filter(self) -> LedgerFilter:
+        """What was asked for, leaving out whatever is not valid."""
+        self.is_valid()
+        asked = self.cleaned_data
+        return LedgerFilter(asked.get("kind") or "", asked.get("outcome") or "", asked.get("before"))
+
+
+class UpdatesForm(forms.Form):
+    """From which event on a page wants to catch up."""
+
+    after = forms.IntegerField(required=False, min_value=0, max_value=MAX_POSITION)
+
+    def after_seq(self) -> int:
+        """The last event the page has seen; none counts as the very beginning."""
+        self.is_valid()
+        return self.cleaned_data.get("after") or 0

@@ -1,0 +1,137 @@
+"""Whether the site works: each part asked for itself, and what it said.
+
+Every check answers for itself and none can break the page: a part that fails to answer is the answer.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+import django
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from procrastinate.contrib.django.models import ProcrastinateEvent, ProcrastinateJob
+
+from compaction.tokens import TiktokenCounter
+from compaction.vocabulary import VocabularyMissing
+from sessions_app.models import Session
+from sessions_app.templatetags.site import size_bytes
+
+LOW_DISK_BYTES = 1_000_000_000
+LATE_JOB = timedelta(minutes=2)
+MOST_FAILURES = 20
+
+
+class State(StrEnum):
+    """How a part is."""
+
+    GOOD = "good"
+    WARNING = "warning"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One part and what it said."""
+
+    name: str
+    state: State
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class HealthPage:
+    """All checks, and sessions of the reader in which something of ours failed last."""
+
+    checks: tuple[Check, ...]
+    failures: tuple[Session, ...]
+
+    @property
+    def worst(self) -> State:
+        states = {check.state for check in self.checks}
+        return next(state for state in (State.BAD, State.WARNING, State.GOOD) if state in states)
+
+
+def read_health(visible: QuerySet[Session]) -> HealthPage:
+    """The state of everything, now."""
+    checks = tuple(
+        ask(name, check)
+        for name, check in (
+            (_("Database"), database),
+            (_("Schema"), schema),
+            (_("Jobs"), jobs),
+            (_("Token counter"), token_counter),
+            (_("Disk"), disk),
+            (_("Versions"), versions),
+        )
+    )
+    return HealthPage(checks, tuple(failures(visible)))
+
+
+def ask(name: str, check: Callable[[], tuple[State, str]]) -> Check:
+    """A check's answer; a database that does not answer is one too."""
+    try:
+        state, words = check()
+    except (DatabaseError, OSError) as error:
+        return Check(name, State.BAD, str(error).split("\n")[0][:200])
+    return Check(name, state, words)
+
+
+def database() -> tuple[State, str]:
+    with connection.cursor() as cursor:
+        cursor.execute("select current_setting('server_version'), pg_database_size(current_database())")
+        version, size = cursor.fetchone()
+    return State.GOOD, _("PostgreSQL {}, {}").format(version, size_bytes(size))
+
+
+def schema() -> tuple[State, str]:
+    executor = MigrationExecutor(connection)
+    waiting = len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+    if waiting:
+        text = ngettext("{} migration has not been applied", "{} migrations have not been applied", waiting)
+        return State.BAD, text.format(waiting)
+    return State.GOOD, _("up to date")
+
+
+def jobs() -> tuple[State, str]:
+    """Jobs that wait, run, and failed; one that waits for long means that no worker runs."""
+    found = ProcrastinateJob.objects.all()
+    waiting, running = found.filter(status="todo").count(), found.filter(status="doing").count()
+    failed = found.filter(status="failed").count()
+    words = _("{} waiting, {} running, {} failed").format(waiting, running, failed)
+    late = ProcrastinateEvent.objects.filter(type="deferred", at__lt=timezone.now() - LATE_JOB, job__status="todo")
+    if late.filter(job__scheduled_at__isnull=True).exists():
+        return State.BAD, _("{}; some have waited for over two minutes: is a worker running?").format(words)
+    return (State.WARNING if failed else State.GOOD), words
+
+
+def token_counter() -> tuple[State, str]:
+    try:
+        counter = TiktokenCounter()
+    except VocabularyMissing:
+        return State.WARNING, _("the vocabulary is missing: tokens are estimated")
+    return State.GOOD, _("{}, exact").format(counter.name)
+
+
+def disk() -> tuple[State, str]:
+    free = shutil.disk_usage(settings.VAR_DIR).free
+    words = _("{} free for uploads and logs").format(size_bytes(free))
+    return (State.WARNING if free < LOW_DISK_BYTES else State.GOOD), words
+
+
+def versions() -> tuple[State, str]:
+    return State.GOOD, f"Django {django.get_version()}"
+
+
+def failures(visible: QuerySet[Session]) -> QuerySet[Session]:
+    """The reader's sessions in which something of ours failed, newest first."""
+    return visible.exclude(last_error="").order_by("-last_error_at")[:MOST_FAILURES]

@@ -1,0 +1,163 @@
+"""What the import pages show: imports so far, and one import file by file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy
+
+from sessions_app.models import ImportJob, JobStatus, Project
+
+NEWEST_JOBS = 20
+SKIP_WORDS = {
+    "unparsable_line": gettext_lazy("not JSON"),
+    "truncated_last_line": gettext_lazy("the last line is cut off"),
+    "comment_line": gettext_lazy("a comment"),
+    "not_an_object": gettext_lazy("not an object"),
+    "unknown_type": gettext_lazy("of a type nobody knows"),
+    "not_model_bound": gettext_lazy("never sent to the model"),
+    "missing_key": gettext_lazy("a key is missing"),
+    "odd_shape": gettext_lazy("of an odd shape"),
+    "missing_call_id": gettext_lazy("a tool call without id"),
+    "replaced_character": gettext_lazy("characters that can't be stored were replaced"),
+    "repeated_record": gettext_lazy("a record that was there already"),
+    "orphan_parent": gettext_lazy("its parent is missing"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemLine:
+    """One skipped or odd line."""
+
+    words: str
+    detail: str
+    line: int | None
+    skipped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemCount:
+    """How often one kind of problem was met."""
+
+    words: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOutcome:
+    """One session of a file."""
+
+    public_id: str
+    title: str
+    is_new: bool
+    rows_added: int
+    rows_present: int
+    passes_added: int
+    rows_archived: int
+    problems: tuple[ProblemLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """What came of one file. error: why nothing, or nothing more, could be read; empty when all was read."""
+
+    name: str
+    error: str
+    format: str
+    lines: int
+    skipped_lines: int
+    counts: tuple[ProblemCount, ...]
+    problems: tuple[ProblemLine, ...]
+    sessions: tuple[SessionOutcome, ...]
+
+    @property
+    def rows_added(self) -> int:
+        return sum(session.rows_added for session in self.sessions)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportPage:
+    """One import. waiting: names of files that have no outcome yet."""
+
+    job: ImportJob
+    files: tuple[FileOutcome, ...]
+    waiting: tuple[str, ...]
+    size_bytes: int
+    progress_pct: float | None
+
+    @property
+    def is_over(self) -> bool:
+        return self.job.status in (JobStatus.DONE, JobStatus.CANCELLED, JobStatus.FAILED)
+
+    @property
+    def rows_added(self) -> int:
+        return sum(file.rows_added for file in self.files)
+
+    @property
+    def sessions_total(self) -> int:
+        return sum(len(file.sessions) for file in self.files)
+
+    @property
+    def errors_total(self) -> int:
+        return sum(1 for file in self.files if file.error)
+
+
+def newest_jobs(projects: QuerySet[Project]) -> QuerySet[ImportJob]:
+    """The newest imports into the projects the reader may see."""
+    jobs = ImportJob.objects.filter(project__in=projects).select_related("project", "created_by")
+    return jobs.defer("report").order_by("-id")[:NEWEST_JOBS]
+
+
+def read_import(job: ImportJob) -> ImportPage:
+    """One import with what is known of its files so far."""
+    report = job.report or []
+    total = job.progress_total or len(job.files)
+    is_waiting = job.status in (JobStatus.QUEUED, JobStatus.RUNNING)
+    return ImportPage(
+        job=job,
+        files=tuple(file_outcome(one) for one in report),
+        waiting=tuple(file["name"] for file in job.files[job.progress_done :]) if is_waiting else (),
+        size_bytes=sum(file.get("size_bytes", 0) for file in job.files),
+        progress_pct=round(100 * job.progress_done / total, 1) if total else None,
+    )
+
+
+def file_outcome(stored: Mapping[str, Any]) -> FileOutcome:
+    """The outcome of a file as it was stored."""
+    return FileOutcome(
+        name=stored.get("path", ""),
+        error=stored.get("error", ""),
+        format=stored.get("format", "") or "",
+        lines=stored.get("lines", 0) or 0,
+        skipped_lines=stored.get("skipped_lines", 0) or 0,
+        counts=tuple(
+            ProblemCount(str(SKIP_WORDS.get(kind, kind)), count) for kind, count in (stored.get("counts") or {}).items()
+        ),
+        problems=tuple(problem_line(one) for one in stored.get("problems") or ()),
+        sessions=tuple(session_outcome(one) for one in stored.get("sessions") or ()),
+    )
+
+
+def session_outcome(stored: Mapping[str, Any]) -> SessionOutcome:
+    return SessionOutcome(
+        public_id=stored.get("session", ""),
+        title=stored.get("title", ""),
+        is_new=bool(stored.get("is_new")),
+        rows_added=stored.get("rows_added", 0),
+        rows_present=stored.get("rows_present", 0),
+        passes_added=stored.get("passes_added", 0),
+        rows_archived=stored.get("rows_archived", 0),
+        problems=tuple(problem_line(one) for one in stored.get("problems") or ()),
+    )
+
+
+def problem_line(stored: Mapping[str, Any]) -> ProblemLine:
+    return ProblemLine(
+        words=str(SKIP_WORDS.get(stored.get("kind", ""), stored.get("kind", ""))),
+        detail=stored.get("detail", ""),
+        line=stored.get("line"),
+        skipped=bool(stored.get("skipped", True)),
+    )

@@ -1,0 +1,162 @@
+"""Occupancy over the events of a session: points for the charts, rows for the table and the CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db import connection
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from compaction.threshold import occupancy_pct
+from sessions_app.models import CompactionPass, Session, SessionEvent
+from sessions_app.pages.pass_words import icon_of, is_failed, outcome_words
+from sessions_app.rendering.curve import Curve, Point, draw_curve
+from sessions_app.rendering.rail import Mark, lay_out
+
+MOST_POINTS = 600
+MOST_MARKS = 300
+MOST_SERIES_POINTS = 4_000
+EVENTS_A_PAGE = 60
+
+# At most so many events, spread evenly over the session, and with them every event of a pass and the one before it.
+POINTS_QUERY = """
+SELECT seq, live_tokens, threshold_tokens FROM sessions_app_sessionevent
+WHERE session_id = %(session)s AND seq BETWEEN %(first)s AND %(last)s
+  AND (seq %% %(step)s = 0 OR seq IN (%(first)s, %(last)s) OR compaction_pass_id IS NOT NULL)
+ORDER BY seq
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class OccupancyChart:
+    """What a chart of a session draws. top_pct is at least 100, so that the threshold is on it."""
+
+    curve: Curve
+    marks: tuple[Mark, ...]
+    threshold_tokens: int | None
+    has_unknown: bool
+
+    @property
+    def threshold_down_pct(self) -> float:
+        return self.curve.down_pct(100)
+
+
+def read_points(session: Session, most: int = MOST_POINTS) -> tuple[Point, ...]:
+    """Occupancy at about `most` events in order, passes always among them."""
+    step = max(1, session.last_seq // most)
+    with connection.cursor() as cursor:
+        cursor.execute(POINTS_QUERY, {"session": session.pk, "first": 1, "last": session.last_seq, "step": step})
+        found = cursor.fetchall()
+    overhead = session.fixed_overhead_tokens or 0
+    return tuple(Point(seq, occupancy_pct(live, threshold, overhead)) for seq, live, threshold in found)
+
+
+def read_chart(session: Session, current_number: int | None = None, *, to_replay: bool = True) -> OccupancyChart:
+    """The occupancy chart with its rail of passes."""
+    points = read_points(session)
+    highest = max((point.pct for point in points if point.pct is not None), default=0.0)
+    curve = draw_curve(points, top_pct=max(112.0, highest * 1.08))
+    marks = lay_out([mark_of(session, curve, one, current_number) for one in read_marked_passes(session)])
+    return OccupancyChart(curve, marks, session.threshold_tokens, any(point.pct is None for point in points))
+
+
+def read_marked_passes(session: Session) -> list[CompactionPass]:
+    """The passes a rail marks; of very many only the newest."""
+    passes = CompactionPass.objects.filter(session_id=session.pk).only(
+        "id",
+        "session_id",
+        "number",
+        "kind",
+        "outcome",
+        "reason",
+        "seq",
+        "committed",
+        "undone_seq",
+        "tokens_before",
+        "tokens_after",
+    )
+    return list(reversed(passes.order_by("-number")[:MOST_MARKS]))
+
+
+def mark_of(session: Session, curve: Curve, made_by: CompactionPass, current_number: int | None) -> Mark:
+    """A pass as a mark that leads to its replay."""
+    return Mark(
+        number=made_by.number,
+        icon=icon_of(made_by),
+        words=_("Pass {}: {}").format(made_by.number, outcome_words(made_by)),
+        href=reverse("replay", args=[session.public_id, made_by.number, 1]),
+        place_pct=curve.left_pct(made_by.seq),
+        shown_pct=curve.left_pct(made_by.seq),
+        is_failed=is_failed(made_by),
+        is_current=made_by.number == current_number,
+    )
+
+
+def every_event(session: Session) -> Iterator[SessionEvent]:
+    """All events in order, streamed."""
+    return (
+        SessionEvent.objects.filter(session_id=session.pk)
+        .select_related("compaction_pass")
+        .order_by("seq")
+        .iterator(2_000)
+    )
+
+
+def read_series(session: Session) -> dict[str, object]:
+    """What the browser's chart draws, ready for JSON: seqs, shares with null for unknown, tokens, and the passes."""
+    step = max(1, session.last_seq // MOST_SERIES_POINTS)
+    with connection.cursor() as cursor:
+        cursor.execute(POINTS_QUERY, {"session": session.pk, "first": 1, "last": session.last_seq, "step": step})
+        found = cursor.fetchall()
+    overhead = session.fixed_overhead_tokens or 0
+    passes = read_marked_passes(session)
+    return {
+        "seqs": [seq for seq, _, _ in found],
+        "shares": [occupancy_pct(live, threshold, overhead) for _, live, threshold in found],
+        "tokens": [live + overhead for _, live, _ in found],
+        "threshold": session.threshold_tokens,
+        "passes": [
+            {
+                "seq": one.seq,
+                "number": one.number,
+                "icon": icon_of(one),
+                "words": outcome_words(one),
+                "href": reverse("replay", args=[session.public_id, one.number, 1]),
+            }
+            for one in passes
+        ],
+        "session": reverse("session", args=[session.public_id]),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class EventLine:
+    """One event of the table."""
+
+    event: SessionEvent
+    tokens: int
+    occupancy_pct: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class EventPage:
+    """Events, newest first. older: the seq to go on before, None at the end."""
+
+    lines: tuple[EventLine, ...]
+    older: int | None
+
+
+def read_event_page(session: Session, before_seq: int | None) -> EventPage:
+    """A page of the table of events."""
+    events = SessionEvent.objects.filter(session_id=session.pk).select_related("compaction_pass").order_by("-seq")
+    if before_seq is not None:
+        events = events.filter(seq__lt=before_seq)
+    found = list(events[: EVENTS_A_PAGE + 1])
+    overhead = session.fixed_overhead_tokens or 0
+    lines = tuple(
+        EventLine(one, one.live_tokens + overhead, occupancy_pct(one.live_tokens, one.threshold_tokens, overhead))
+        for one in found[:EVENTS_A_PAGE]
+    )
+    return EventPage(lines, lines[-1].event.seq if len(found) > EVENTS_A_PAGE else None)

@@ -1,0 +1,85 @@
+"""The words and marks of a pass: the same on every page."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext
+
+from compaction.records import Outcome
+from sessions_app.models import PassFacts, PassKind
+
+OUTCOMES = {
+    Outcome.ABSORBED: gettext_lazy("absorbed"),
+    Outcome.SUMMARIZE_FAILED: gettext_lazy("summarizer failed"),
+    Outcome.EXCHANGE_SKIPPED: gettext_lazy("exchange skipped"),
+    Outcome.DEFRAG: gettext_lazy("defrag"),
+    Outcome.DEFRAG_FAILED: gettext_lazy("defrag failed"),
+    Outcome.DEFRAG_NO_GAIN: gettext_lazy("defrag without gain"),
+    Outcome.STALE: gettext_lazy("stale"),
+    Outcome.NOTHING: gettext_lazy("nothing to do"),
+    Outcome.COMPACTED: gettext_lazy("compacted"),
+    Outcome.NO_GAIN: gettext_lazy("no gain"),
+    Outcome.ABORTED: gettext_lazy("aborted"),
+    Outcome.FALLBACK: gettext_lazy("fallback summary"),
+    Outcome.BLOCKED: gettext_lazy("blocked"),
+    Outcome.PRUNED: gettext_lazy("pruned"),
+    Outcome.TRUNCATED: gettext_lazy("truncated"),
+}
+FAILED = frozenset(outcome.value for outcome in Outcome if outcome.is_failure)
+REASONS = {
+    "timeout": gettext_lazy("the summarizer gave no reply in time"),
+    "empty": gettext_lazy("the reply was empty"),
+    "length": gettext_lazy("the reply was cut off at its length limit"),
+    "refusal": gettext_lazy("the summarizer refused"),
+    "not_smaller": gettext_lazy("the new text was not smaller"),
+    "aux_window_too_small": gettext_lazy("the question does not fit into the summarizer's window"),
+    "sliding_window": gettext_lazy("oldest turns dropped, nothing summarised"),
+    "micro_off": gettext_lazy("micro passes are off"),
+    "turn_not_finished": gettext_lazy("the turn did not end with an answer"),
+    "waits_for_cadence": gettext_lazy("not yet due"),
+    "window_unknown": gettext_lazy("the window is unknown"),
+    "below_tail_budget": gettext_lazy("everything behind the head fits into the tail"),
+    "below_threshold": gettext_lazy("below the threshold"),
+    "newest_turn_exceeds_tail": gettext_lazy("the newest turn alone is larger than the tail"),
+    "no_complete_exchange": gettext_lazy("no exchange left in the middle"),
+    "below_min_reclaim": gettext_lazy("too little to give back yet"),
+    "cache_warm": gettext_lazy("the prompt cache is still warm"),
+    "cache_unknown": gettext_lazy("whether the prompt cache is warm is unknown"),
+    "policy_none": gettext_lazy("this policy never compacts"),
+    "only_protected_turns": gettext_lazy("only protected turns are left"),
+}
+
+
+def outcome_words(facts: PassFacts) -> str:
+    """The outcome for people; one that is not known here is shown as it is stored."""
+    words = {outcome.value: text for outcome, text in OUTCOMES.items()}
+    return str(words.get(facts.outcome, facts.outcome))
+
+
+def reason_words(facts: PassFacts) -> str:
+    """The named reason for people, empty when there is none."""
+    return str(REASONS.get(facts.reason, facts.reason.replace("_", " ")))
+
+
+def kind_words(facts: PassFacts) -> str:
+    """The kind of a pass."""
+    words = {
+        PassKind.MICRO: pgettext("kind of pass", "micro"),
+        PassKind.DEFRAG: pgettext("kind of pass", "defrag"),
+        PassKind.BATCH: pgettext("kind of pass", "batch"),
+        PassKind.PRUNE: pgettext("kind of pass", "prune"),
+        PassKind.NOTHING: _("nothing"),
+    }
+    return words.get(PassKind(facts.kind), facts.kind)
+
+
+def is_failed(facts: PassFacts) -> bool:
+    """Whether the pass was tried and went wrong."""
+    return facts.outcome in FAILED
+
+
+def icon_of(facts: PassFacts) -> str:
+    """The mark of a pass in the sprite."""
+    if is_failed(facts):
+        return "fail"
+    return {"nothing": "none"}.get(facts.kind, facts.kind)

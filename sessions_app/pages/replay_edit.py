@@ -1,0 +1,285 @@
+"""What an edit did to the model view, side by side: the rows around it before, and what stands there after.
+
+Recorded passes are read from the rows' own lives, simulated ones by folding the edits of the steps before. Only the
+neighbourhood of the change is read with its texts; what lies outside is one line that says it is unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Max, Min
+
+from sessions_app.models import CompactionPass, MessageRow, PassFacts, PassKind, ReplayStep, Session, SummaryRevision
+from sessions_app.pages.flow import Key
+from sessions_app.pages.row_source import SourceRow, read_rows
+from sessions_app.pages.row_view import argument_line
+from sessions_app.queries.moments import row_ids_as_of
+from sessions_app.rendering.markdown import without_terminal_codes
+
+LINE_CHARS = 200
+MOST_LINES = 160
+CONTEXT_ROWS = 1
+NEAR_POSITIONS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class EditLine:
+    """One row on one side. sign: "−" leaves, "+" enters, empty stays. row_id is None for a row of a simulation."""
+
+    sign: str
+    label: str
+    position: int
+    row_id: int | None
+    role: str
+    text: str
+    is_code: bool
+    tokens: int | None
+    is_user: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Rows that are not listed one by one: unchanged ones at the ends, or the middle of very many removed ones."""
+
+    rows: int | None
+    first_position: int | None
+    last_position: int | None
+    is_removed: bool
+    is_end: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EditView:
+    """Both sides. summary: the text of the inserted summary, None when the edit inserted none or it can't be read."""
+
+    before: tuple[EditLine | Fold, ...]
+    after: tuple[EditLine | Fold, ...]
+    archived_rows: int
+    archived_tokens: int
+    superseded_rows: int
+    superseded_tokens: int
+    inserted_rows: int
+    inserted_tokens: int
+    user_positions: tuple[int, ...]
+    archived_user_rows: int
+    summary: str | None
+    summary_number: int | None
+    inserted_position: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """An edit as ids, with the order of the live rows before it."""
+
+    before: tuple[int, ...]
+    archived: frozenset[int]
+    superseded: frozenset[int]
+
+    @property
+    def removed(self) -> frozenset[int]:
+        return self.archived | self.superseded
+
+
+def read_edit(session: Session, facts: PassFacts, *, show_all: bool = False) -> EditView:
+    """The edit of a recorded pass or of a step of a run."""
+    if isinstance(facts, ReplayStep):
+        return edit_of_step(session, facts, show_all)
+    assert isinstance(facts, CompactionPass)
+    return edit_of_pass(session, facts, show_all)
+
+
+def edit_of_pass(session: Session, made_by: CompactionPass, show_all: bool) -> EditView:
+    edit = made_by.edit or {}
+    before = row_ids_as_of(session.pk, made_by.seq - 1)
+    change = _Change(before, frozenset(edit.get("archived") or ()), frozenset(edit.get("superseded") or ()))
+    inserted_ids = [one["id"] for one in edit.get("inserted") or ()]
+    shown = neighbourhood(change)
+    by_id = rows_by_id(session, [*shown, *inserted_ids, *change.superseded])
+    names = summary_names(session, by_id.values())
+    inserted = [line_of(by_id[one], "+", names) for one in inserted_ids if one in by_id]
+    summary = SummaryRevision.objects.filter(session_id=session.pk, compaction_pass=made_by).order_by("-number").first()
+    return build(session, made_by, change, shown, by_id, names, inserted, summary, show_all)
+
+
+def edit_of_step(session: Session, step: ReplayStep, show_all: bool) -> EditView:
+    """The same for a simulation: rows it inserted earlier have no stored row, only the edits that name them."""
+    edit = step.edit or {}
+    change = _Change(
+        rows_before_step(session, step), frozenset(edit.get("archived") or ()), frozenset(edit.get("superseded") or ())
+    )
+    shown = neighbourhood(change)
+    by_id = rows_by_id(session, shown)
+    simulated = simulated_rows(step)
+    inserted = [simulated_line(one, "+", step.number) for one in edit.get("inserted") or ()]
+    return build(session, step, change, shown, by_id, {}, inserted, None, show_all, simulated)
+
+
+def rows_before_step(session: Session, step: ReplayStep) -> tuple[int, ...]:
+    """Ids of the rows that were live in the simulation just before a step, in order, as far as they stand near rows
+    that the step removed."""
+    gone: set[int] = set()
+    born: dict[int, Key] = {}
+    for edit in earlier_edits(step):
+        gone.update(edit.get("archived") or (), edit.get("superseded") or ())
+        born.update({one["id"]: (one["position"], one["id"]) for one in edit.get("inserted") or ()})
+    fed = MessageRow.objects.filter(session_id=session.pk, made_by__isnull=True)
+    fed = fed.exclude(died_seq__isnull=False, archived_by__isnull=True)
+    removed = {*((step.edit or {}).get("archived") or ()), *((step.edit or {}).get("superseded") or ())}
+    span = fed.filter(id__in=removed).aggregate(first=Min("position"), last=Max("position"))
+    places = [born[one][0] for one in removed if one in born]
+    places += [place for place in (span["first"], span["last"]) if place is not None]
+    if not places:
+        return ()
+    near = fed.filter(position__gte=min(places) - NEAR_POSITIONS, position__lte=max(places) + NEAR_POSITIONS)
+    if step.at_position is not None:
+        near = near.filter(position__lte=step.at_position)
+    keys = {row_id: (position, row_id) for row_id, position in near.values_list("id", "position")}
+    keys.update(born)
+    return tuple(sorted((one for one in keys if one not in gone), key=lambda one: keys[one]))
+
+
+def earlier_edits(step: ReplayStep) -> Iterable[dict[str, Any]]:
+    edits = ReplayStep.objects.filter(run_id=step.run_id, number__lt=step.number).exclude(kind=PassKind.NOTHING)
+    return (edit or {} for edit in edits.order_by("number").values_list("edit", flat=True))
+
+
+def simulated_rows(step: ReplayStep) -> dict[int, EditLine]:
+    """Rows that earlier steps inserted, as lines, by their ids in the simulation."""
+    edits = ReplayStep.objects.filter(run_id=step.run_id, number__lt=step.number).exclude(kind=PassKind.NOTHING)
+    return {
+        one["id"]: simulated_line(one, "", number)
+        for number, edit in edits.values_list("number", "edit")
+        for one in (edit or {}).get("inserted") or ()
+    }
+
+
+def simulated_line(row: dict[str, object], sign: str, step_number: int) -> EditLine:
+    tokens = row.get("tokens")
+    return EditLine(
+        sign,
+        f"s{step_number}",
+        int(str(row["position"])),
+        None,
+        "summary",
+        "",
+        False,
+        tokens if isinstance(tokens, int) else None,
+        False,
+    )
+
+
+def neighbourhood(change: _Change) -> list[int]:
+    """The removed rows with all between them, and a row of context on either side."""
+    places = [index for index, row_id in enumerate(change.before) if row_id in change.removed]
+    if not places:
+        return list(change.before[-3:])
+    return list(change.before[max(places[0] - CONTEXT_ROWS, 0) : places[-1] + 1 + CONTEXT_ROWS])
+
+
+def rows_by_id(session: Session, ids: Iterable[int]) -> dict[int, SourceRow]:
+    rows = MessageRow.objects.filter(session_id=session.pk, id__in=set(ids))
+    return {row.id: row for row in read_rows(rows.order_by("position", "id"))}
+
+
+def summary_names(session: Session, rows: Iterable[SourceRow]) -> dict[int, int]:
+    """Version numbers of summary rows, by row id."""
+    ids = [row.id for row in rows if row.is_summary]
+    found = SummaryRevision.objects.filter(session_id=session.pk, row_id__in=ids)
+    return {int(row_id): number for row_id, number in found.values_list("row_id", "number") if row_id is not None}
+
+
+def line_of(row: SourceRow, sign: str, names: dict[int, int]) -> EditLine:
+    """A stored row in one line."""
+    if row.is_summary:
+        number = names.get(row.id)
+        label = f"v{number}" if number else str(row.position)
+        return EditLine(sign, label, row.position, row.id, "summary", "", False, row.tokens, False)
+    text, is_code = row.text.start, False
+    if not text.strip() and row.calls:
+        call = row.calls[0]
+        text, is_code = f"{call.name} {argument_line(call.arguments)}", True
+        if len(row.calls) > 1:
+            text += f" (+{len(row.calls) - 1})"
+    first = " ".join(without_terminal_codes(text[: 4 * LINE_CHARS]).split())[:LINE_CHARS]
+    return EditLine(
+        sign,
+        str(row.position),
+        row.position,
+        row.id,
+        row.role.value,
+        first,
+        is_code,
+        row.tokens,
+        row.role.value == "user",
+    )
+
+
+def build(
+    session: Session,
+    facts: PassFacts,
+    change: _Change,
+    shown: Sequence[int],
+    by_id: dict[int, SourceRow],
+    names: dict[int, int],
+    inserted: list[EditLine],
+    summary: SummaryRevision | None,
+    show_all: bool,
+    simulated: dict[int, EditLine] | None = None,
+) -> EditView:
+    known = simulated or {}
+
+    def line(row_id: int, sign: str) -> EditLine | None:
+        if row_id in by_id:
+            return line_of(by_id[row_id], sign, names)
+        made = known.get(row_id)
+        return None if made is None else EditLine(sign, *(getattr(made, name) for name in _REST))
+
+    listed = [one for row_id in shown if (one := line(row_id, "−" if row_id in change.removed else ""))]
+    kept = [one for one in listed if not one.sign]
+    after = sorted([*kept, *inserted], key=lambda one: (one.position, one.sign == "+"))
+    in_front = change.before.index(shown[0]) if shown else 0
+    behind = len(change.before) - in_front - len(shown)
+    is_partial = simulated is not None
+    ends = (
+        Fold(None if is_partial else in_front, None, None, False, False),
+        Fold(None if is_partial else behind, None, None, False, True),
+    )
+    archived = [one for one in listed if one.sign and one.role != "summary"]
+    superseded = [one for one in listed if one.sign and one.role == "summary"]
+    return EditView(
+        before=framed(folded(listed, show_all), ends, bool(in_front), behind > 0),
+        after=framed(folded(after, show_all), ends, bool(in_front), behind > 0),
+        archived_rows=len(archived),
+        archived_tokens=sum(one.tokens or 0 for one in archived),
+        superseded_rows=len(superseded),
+        superseded_tokens=sum(one.tokens or 0 for one in superseded),
+        inserted_rows=len(inserted),
+        inserted_tokens=sum(one.tokens or 0 for one in inserted),
+        user_positions=tuple(one.position for one in kept if one.is_user),
+        archived_user_rows=sum(1 for one in archived if one.is_user),
+        summary=summary.text if summary is not None else (facts.summary_after if inserted else None),
+        summary_number=None if summary is None else summary.number,
+        inserted_position=inserted[0].position if inserted else None,
+    )
+
+
+def framed(
+    lines: list[EditLine | Fold], ends: tuple[Fold, Fold], has_front: bool, has_end: bool
+) -> tuple[EditLine | Fold, ...]:
+    return (*(ends[:1] if has_front else ()), *lines, *(ends[1:] if has_end else ()))
+
+
+_REST = ("label", "position", "row_id", "role", "text", "is_code", "tokens", "is_user")
+
+
+def folded(lines: Sequence[EditLine], show_all: bool) -> list[EditLine | Fold]:
+    """The lines, or of very many the first and the last with a fold between."""
+    if show_all or len(lines) <= MOST_LINES:
+        return list(lines)
+    start, end = lines[: MOST_LINES // 2], lines[-MOST_LINES // 4 :]
+    hidden = lines[len(start) : len(lines) - len(end)]
+    fold = Fold(len(hidden), hidden[0].position, hidden[-1].position, any(one.sign for one in hidden), False)
+    return [*start, fold, *end]

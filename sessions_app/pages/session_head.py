@@ -1,0 +1,68 @@
+"""The head of every page of a session: facts, gauge, what happens next, and the tabs' figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compaction.threshold import occupancy_pct
+from sessions_app.models import PolicyRevision, Session, SessionStatus, SummaryRevision
+from sessions_app.pages.forecast import Sentence, read_forecast, threshold_words
+from sessions_app.pages.outlook import Outlook, read_outlook
+from sessions_app.rendering.gauge import Gauge, Zone, draw_gauge
+from sessions_app.stored_transcript import StoredTranscript
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHead:
+    """What the head shows. rows_total: everything the transcript holds, archived rows too."""
+
+    session: Session
+    outlook: Outlook
+    gauge: Gauge
+    forecast: tuple[Sentence, ...]
+    threshold_words: str
+    policy_number: int | None
+    summary_number: int | None
+    rows_total: int
+    is_running: bool
+
+
+def read_head(session: Session) -> SessionHead:
+    """The head as the session is now. `session` comes with its project."""
+    transcript = StoredTranscript(session)
+    outlook = read_outlook(session, transcript)
+    newest_policy = PolicyRevision.objects.filter(project_id=session.project_id).order_by("-number")
+    newest_summary = SummaryRevision.objects.filter(session_id=session.pk).order_by("-number")
+    return SessionHead(
+        session=session,
+        outlook=outlook,
+        gauge=gauge_of(session, outlook),
+        forecast=read_forecast(session, outlook),
+        threshold_words=threshold_words(outlook),
+        policy_number=newest_policy.values_list("number", flat=True).first(),
+        summary_number=newest_summary.values_list("number", flat=True).first(),
+        rows_total=session.live_rows - session.summary_rows + session.archived_rows + session.rewound_rows,
+        is_running=session.status == SessionStatus.LIVE,
+    )
+
+
+def gauge_of(session: Session, outlook: Outlook) -> Gauge:
+    """The gauge by zones, or by what the rows are where zones can't be told."""
+    zones, overhead, summary = outlook.zones, session.fixed_overhead_tokens or 0, session.summary_tokens
+    if zones is None:
+        parts: tuple[tuple[Zone, int], ...] = (
+            (Zone.OVERHEAD, overhead),
+            (Zone.SUMMARY, summary),
+            (Zone.TAIL, session.live_tokens - summary),
+        )
+    else:
+        parts = (
+            (Zone.OVERHEAD, overhead),
+            (Zone.HEAD, zones.head_tokens),
+            (Zone.SUMMARY, summary),
+            (Zone.MIDDLE, max(zones.middle_tokens - summary, 0)),
+            (Zone.TAIL, zones.tail_tokens),
+        )
+    threshold = outlook.threshold.tokens
+    share = occupancy_pct(session.live_tokens, threshold, overhead)
+    return draw_gauge(parts, threshold, outlook.window.context_tokens, share)

@@ -1,0 +1,297 @@
+"""The list of sessions: filters, order, keyset paging, and what one line of it says.
+
+Everything the reader chose stands in a `SessionFilters`, which the address carries. A page is one query for sessions
+and one for the sparklines of the sessions on it, however long they are.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from django.db import connection
+from django.db.models import Case, Count, ExpressionWrapper, F, FloatField, Q, QuerySet, Value, When
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from compaction.threshold import occupancy_pct
+from sessions_app.models import Session
+from sessions_app.rendering.curve import HOT_PCT, Sparkline, draw_sparkline
+
+PAGE_SIZE = 50
+SPARK_POINTS = 24
+MOST_CHOICES = 300
+CURSOR_SEPARATOR = "~"
+
+
+class SessionOrder(StrEnum):
+    """What the list is ordered by, always falling."""
+
+    ACTIVITY = "activity"
+    OCCUPANCY = "occupancy"
+    TOKENS = "tokens"
+    ARCHIVED = "archived"
+
+
+class Period(StrEnum):
+    """How far back the last activity may lie."""
+
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+    YEAR = "year"
+
+    @property
+    def length(self) -> timedelta:
+        return timedelta(days={Period.DAY: 1, Period.WEEK: 7, Period.MONTH: 30, Period.YEAR: 365}[self])
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFilters:
+    """What the reader asked for; empty and None mean no restriction. after, before: cursors of keyset paging."""
+
+    words: str = ""
+    project_slug: str = ""
+    source: str = ""
+    model: str = ""
+    period: Period | None = None
+    has_batch: bool = False
+    has_defrag: bool = False
+    has_failures: bool = False
+    occupancy_over_pct: float | None = None
+    order: SessionOrder = SessionOrder.ACTIVITY
+    after: str = ""
+    before: str = ""
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether anything but order and place was chosen."""
+        return replace(self, order=SessionOrder.ACTIVITY, after="", before="") != SessionFilters()
+
+
+@dataclass(frozen=True, slots=True)
+class PassCounts:
+    """Committed passes by kind, and failed ones."""
+
+    micro: int
+    batch: int
+    defrag: int
+    prune: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLine:
+    """One session in the list. occupancy_pct is None while the threshold is unknown."""
+
+    session: Session
+    tokens: int
+    occupancy_pct: float | None
+    is_hot: bool
+    sparkline: Sparkline | None
+    passes: PassCounts
+
+
+@dataclass(frozen=True, slots=True)
+class SessionListPage:
+    """One page. newer, older: cursors of the neighbouring pages, empty at the ends."""
+
+    lines: tuple[SessionLine, ...]
+    newer: str
+    older: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTotals:
+    """All sessions the reader may see, before any filter."""
+
+    sessions: int
+    projects: int
+    live: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectChoice:
+    """A project as a filter offers it."""
+
+    slug: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilterChoices:
+    """What the selects of the filters offer: what the visible sessions hold."""
+
+    projects: tuple[ProjectChoice, ...]
+    sources: tuple[str, ...]
+    models: tuple[str, ...]
+
+
+def read_session_list(visible: QuerySet[Session], filters: SessionFilters) -> SessionListPage:
+    """The page of `visible` sessions that `filters` describe. A cursor that means nothing starts at the top."""
+    order = sort_value(filters.order)
+    # An annotated column is not a field, which is all that the type of a plain query set knows.
+    found: QuerySet[Any] = narrow(visible.annotate(sort_value=order), filters).select_related("project")
+    place = read_cursor(filters.before or filters.after, filters.order)
+    if filters.before and place is not None:
+        sessions = list(beyond(found, place, backwards=True).order_by("sort_value", "id")[: PAGE_SIZE + 1])
+        is_more = len(sessions) > PAGE_SIZE
+        sessions = sessions[:PAGE_SIZE][::-1]
+        return page_of(sessions, filters.order, has_newer=is_more, has_older=True)
+    started = found if place is None else beyond(found, place, backwards=False)
+    sessions = list(started.order_by("-sort_value", "-id")[: PAGE_SIZE + 1])
+    has_older = len(sessions) > PAGE_SIZE
+    return page_of(sessions[:PAGE_SIZE], filters.order, has_newer=place is not None, has_older=has_older)
+
+
+def count_sessions(visible: QuerySet[Session]) -> SessionTotals:
+    """Totals for the head of the page, in one query."""
+    counted = visible.aggregate(
+        sessions=Count("id"), projects=Count("project", distinct=True), live=Count("id", filter=Q(status="live"))
+    )
+    return SessionTotals(**counted)
+
+
+def read_filter_choices(visible: QuerySet[Session]) -> FilterChoices:
+    """What the filters offer, in three queries."""
+    projects = visible.order_by("project__name").values_list("project__slug", "project__name").distinct()
+    sources = visible.order_by("source").values_list("source", flat=True).distinct()
+    models = visible.filter(model__isnull=False).order_by("model").values_list("model", flat=True).distinct()
+    return FilterChoices(
+        projects=tuple(ProjectChoice(slug, name) for slug, name in projects[:MOST_CHOICES]),
+        sources=tuple(sources[:MOST_CHOICES]),
+        models=tuple(str(model) for model in models[:MOST_CHOICES]),
+    )
+
+
+def occupancy_expression() -> Any:
+    """Occupancy in per cent, null while the threshold is unknown."""
+    tokens = F("live_tokens") + Coalesce(F("fixed_overhead_tokens"), 0)
+    share = ExpressionWrapper(tokens * Value(100.0) / F("threshold_tokens"), output_field=FloatField())
+    return Case(When(threshold_tokens__gt=0, then=share), default=None, output_field=FloatField())
+
+
+def sort_value(order: SessionOrder) -> Any:
+    """The expression the list is ordered by; unknown occupancy comes last."""
+    match order:
+        case SessionOrder.ACTIVITY:
+            return F("listed_at")
+        case SessionOrder.OCCUPANCY:
+            return Coalesce(occupancy_expression(), Value(-1.0))
+        case SessionOrder.TOKENS:
+            return F("live_tokens")
+        case SessionOrder.ARCHIVED:
+            return F("archived_rows")
+
+
+def narrow(sessions: QuerySet[Session], filters: SessionFilters) -> QuerySet[Session]:
+    """`sessions` with every filter applied."""
+    wanted = Q()
+    if filters.words:
+        words = filters.words
+        wanted &= Q(title__icontains=words) | Q(public_id__icontains=words) | Q(foreign_id__icontains=words)
+    if filters.project_slug:
+        wanted &= Q(project__slug=filters.project_slug)
+    if filters.source:
+        wanted &= Q(source=filters.source)
+    if filters.model:
+        wanted &= Q(model=filters.model)
+    if filters.period:
+        wanted &= Q(listed_at__gte=timezone.now() - filters.period.length)
+    for is_wanted, column in (
+        (filters.has_batch, "batch_passes"),
+        (filters.has_defrag, "defrag_passes"),
+        (filters.has_failures, "failed_passes"),
+    ):
+        if is_wanted:
+            wanted &= Q(**{f"{column}__gt": 0})
+    if filters.occupancy_over_pct is None:
+        return sessions.filter(wanted)
+    return sessions.annotate(share_pct=occupancy_expression()).filter(wanted, share_pct__gt=filters.occupancy_over_pct)
+
+
+def beyond(sessions: QuerySet[Any], place: tuple[Any, int], *, backwards: bool) -> QuerySet[Any]:
+    """The sessions past a place in the falling order, or before it."""
+    value, last_id = place
+    sign = "gt" if backwards else "lt"
+    past = Q(**{f"sort_value__{sign}": value}) | Q(sort_value=value, **{f"id__{sign}": last_id})
+    return sessions.filter(past)
+
+
+def cursor_of(session: Session) -> str:
+    value = session.sort_value  # type: ignore[attr-defined]  # annotated by read_session_list
+    return f"{value.isoformat() if isinstance(value, datetime) else value}{CURSOR_SEPARATOR}{session.pk}"
+
+
+def read_cursor(text: str, order: SessionOrder) -> tuple[Any, int] | None:
+    """The place a cursor names, or None when it is none for this order."""
+    value, _, last_id = text.rpartition(CURSOR_SEPARATOR)
+    try:
+        match order:
+            case SessionOrder.ACTIVITY:
+                moment = datetime.fromisoformat(value)
+                return (moment, int(last_id)) if moment.tzinfo else None
+            case SessionOrder.OCCUPANCY:
+                return float(value), int(last_id)
+            case _:
+                return int(value), int(last_id)
+    except ValueError:
+        return None
+
+
+def page_of(sessions: Sequence[Session], order: SessionOrder, *, has_newer: bool, has_older: bool) -> SessionListPage:
+    sparklines = read_sparklines(sessions)
+    lines = tuple(line_of(session, sparklines.get(session.pk)) for session in sessions)
+    newer = cursor_of(sessions[0]) if sessions and has_newer else ""
+    older = cursor_of(sessions[-1]) if sessions and has_older else ""
+    return SessionListPage(lines, newer, older)
+
+
+def line_of(session: Session, sparkline: Sparkline | None) -> SessionLine:
+    share = occupancy_pct(session.live_tokens, session.threshold_tokens, session.fixed_overhead_tokens or 0)
+    return SessionLine(
+        session=session,
+        tokens=session.live_tokens + (session.fixed_overhead_tokens or 0),
+        occupancy_pct=share,
+        is_hot=share is not None and share >= HOT_PCT,
+        sparkline=sparkline,
+        passes=PassCounts(
+            micro=session.micro_passes,
+            batch=session.batch_passes,
+            defrag=session.defrag_passes,
+            prune=session.prune_passes,
+            failed=session.failed_passes,
+        ),
+    )
+
+
+# A handful of events spread evenly over each session, each found by index.
+SPARK_QUERY = """
+SELECT session.id, event.live_tokens, event.threshold_tokens, session.fixed_overhead_tokens
+FROM sessions_app_session AS session
+CROSS JOIN generate_series(0, %(last_point)s) AS point
+CROSS JOIN LATERAL (
+    SELECT live_tokens, threshold_tokens FROM sessions_app_sessionevent
+    WHERE session_id = session.id AND seq <= 1 + (session.last_seq - 1) * point / %(last_point)s
+    ORDER BY seq DESC LIMIT 1
+) AS event
+WHERE session.id = ANY(%(ids)s)
+ORDER BY session.id, point
+"""
+
+
+def read_sparklines(sessions: Iterable[Session]) -> dict[int, Sparkline | None]:
+    """The sparklines of these sessions, by their ids, in one query of a fixed number of index look-ups."""
+    ids = [session.pk for session in sessions]
+    if not ids:
+        return {}
+    shares: dict[int, list[float | None]] = defaultdict(list)
+    with connection.cursor() as cursor:
+        cursor.execute(SPARK_QUERY, {"last_point": SPARK_POINTS - 1, "ids": ids})
+        for session_id, live_tokens, threshold_tokens, overhead_tokens in cursor.fetchall():
+            shares[session_id].append(occupancy_pct(live_tokens, threshold_tokens, overhead_tokens or 0))
+    return {session_id: draw_sparkline(points) for session_id, points in shares.items()}

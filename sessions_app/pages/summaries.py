@@ -1,0 +1,136 @@
+"""Every version of a session's summary, and what changed from one to the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sessions_app.models import CompactionPass, Session, SummaryRevision
+from sessions_app.pages.pass_places import passes_by_id
+from sessions_app.rendering.word_diff import DiffLine, WordDiff, compare_words, set_text
+
+MOST_VERSIONS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version in the list. change_tokens: against the version before, None when either is unknown."""
+
+    revision: SummaryRevision
+    made_by: CompactionPass | None
+    change_tokens: int | None
+    is_live: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Rows that a version came from."""
+
+    first_position: int
+    last_position: int
+    rows: int | None
+    tokens: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """One version in the chart of sizes, in per cent of its width and height."""
+
+    number: int
+    left_pct: float
+    down_pct: float
+    is_defrag: bool
+    has_label: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryPage:
+    """One chosen version with the diff to the one before, and the list of all."""
+
+    versions: tuple[Version, ...]
+    chosen: Version
+    text: str | None
+    previous_number: int | None
+    diff: WordDiff | None
+    lines: tuple[DiffLine, ...]
+    spans: tuple[Span, ...]
+    dots: tuple[Dot, ...]
+    path: str
+    defrag_down_pct: float | None
+    defrag_tokens: int | None
+
+
+def read_summary_page(session: Session, number: int | None, defrag_tokens: int | None) -> SummaryPage | None:
+    """The page of one version, the newest when no number is given; None when there is no such version."""
+    revisions = list(
+        SummaryRevision.objects.filter(session_id=session.pk).defer("text").order_by("-number")[:MOST_VERSIONS]
+    )
+    found = next((one for one in revisions if number is None or one.number == number), None)
+    if found is None:
+        return None
+    versions = versions_of(session, revisions)
+    chosen = next(one for one in versions if one.revision.pk == found.pk)
+    text, before, previous = read_texts(session, found)
+    diff = None if text is None or before is None else compare_words(before, text)
+    sizes = [(one.revision.number, one.revision.tokens, one.revision.kind == "defrag") for one in reversed(versions)]
+    dots, path, line = size_chart(sizes, defrag_tokens)
+    return SummaryPage(
+        versions=versions,
+        chosen=chosen,
+        text=text,
+        previous_number=previous,
+        diff=diff,
+        lines=() if text is None else set_text(text),
+        spans=spans_of(chosen.made_by),
+        dots=dots,
+        path=path,
+        defrag_down_pct=line,
+        defrag_tokens=defrag_tokens,
+    )
+
+
+def versions_of(session: Session, revisions: list[SummaryRevision]) -> tuple[Version, ...]:
+    passes = passes_by_id(session.pk, (one.compaction_pass_id for one in revisions))
+    earlier = {one.number: one for one in revisions}
+    versions = []
+    for one in revisions:
+        before = earlier.get(one.number - 1)
+        known = before is not None and before.tokens is not None and one.tokens is not None
+        change = one.tokens - before.tokens if known and one.tokens and before and before.tokens else None
+        versions.append(Version(one, passes.get(one.compaction_pass_id), change, one.superseded_by_id is None))
+    return tuple(versions)
+
+
+def read_texts(session: Session, chosen: SummaryRevision) -> tuple[str | None, str | None, int | None]:
+    """The chosen text, the one before it, and that one's number."""
+    wanted = SummaryRevision.objects.filter(session_id=session.pk, number__in=(chosen.number - 1, chosen.number))
+    texts = dict(wanted.values_list("number", "text"))
+    previous = chosen.number - 1 if chosen.number - 1 in texts else None
+    return texts.get(chosen.number), None if previous is None else texts[previous], previous
+
+
+def spans_of(made_by: CompactionPass | None) -> tuple[Span, ...]:
+    """The exchanges a pass absorbed."""
+    if made_by is None:
+        return ()
+    return tuple(
+        Span(one["first"][0], one["last"][0], one.get("rows"), one.get("tokens")) for one in made_by.exchanges or ()
+    )
+
+
+def size_chart(
+    sizes: list[tuple[int, int | None, bool]], defrag_tokens: int | None
+) -> tuple[tuple[Dot, ...], str, float | None]:
+    """Dots and a line in a box of 1,000 by 100, and where the line of the defrag threshold lies."""
+    known = [tokens for _, tokens, _ in sizes if tokens is not None]
+    if not known:
+        return (), "", None
+    top = 1.15 * max(*known, defrag_tokens or 0, 1)
+    step = 100 / max(len(sizes) - 1, 1)
+    labels = max(1, len(sizes) // 7)
+    dots = tuple(
+        Dot(number, round(index * step, 2), round(100 * (1 - tokens / top), 2), is_defrag, index % labels == 0)
+        for index, (number, tokens, is_defrag) in enumerate(sizes)
+        if tokens is not None
+    )
+    path = "M" + "L".join(f"{dot.left_pct * 10:.1f} {dot.down_pct:.1f}" for dot in dots)
+    return dots, path, None if defrag_tokens is None else round(100 * (1 - defrag_tokens / top), 2)

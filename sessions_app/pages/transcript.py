@@ -1,0 +1,267 @@
+"""The transcript page: a window of items around a place, with the rest of the session as gaps that can be loaded.
+
+Opened without a place, a long session shows its beginning and its end. Which rows are loaded is decided by keys; what
+a group of archived rows holds is read only when it is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from compaction.messages import RowKind
+from sessions_app.models import CompactionPass, MessageRow, Session, SummaryRevision
+from sessions_app.pages.flow import GapItem, GroupItem, Item, Key, PassItem, RowItem, StandingItem, SummaryItem
+from sessions_app.pages.group import read_group
+from sessions_app.pages.outlook import Outlook
+from sessions_app.pages.pass_places import light_passes, passes_by_id, place_of, silent_passes
+from sessions_app.pages.row_source import SourceRow, read_rows
+from sessions_app.pages.row_view import view_rows
+from sessions_app.pages.walk import Stretch, Walk, flow_rows, joined, walk_backward, walk_forward
+
+HEAD_WINDOW = 60
+TAIL_WINDOW = 40
+AROUND_BEFORE = 15
+MORE = 80
+
+
+class RowFilter(StrEnum):
+    """Which rows are shown."""
+
+    ALL = "all"
+    LIVE = "live"
+    ARCHIVED = "archived"
+    MODEL = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where to look. position: the row to show; pass_number: a pass whose group is shown open.
+
+    after, before: the gap to fill, from its beginning or, with `from_end`, from its end.
+    """
+
+    position: int | None = None
+    pass_number: int | None = None
+    after: Key | None = None
+    before: Key | None = None
+    from_end: bool = False
+    is_gap: bool = False
+    open_all: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """Items of one window, in order."""
+
+    items: tuple[Item, ...]
+    has_rows: bool
+
+
+class TranscriptReader:
+    """Reads windows of one session under one filter. Every read is a bounded number of queries."""
+
+    def __init__(self, session: Session, row_filter: RowFilter, outlook: Outlook) -> None:
+        self._session = session
+        self._outlook = outlook
+        self._rows = flow_rows(session.pk, live_only=row_filter is RowFilter.LIVE)
+        if row_filter is RowFilter.ARCHIVED:
+            self._rows = self._rows.filter(archived_by__isnull=False)
+        self._filter = row_filter
+
+    def read(self, place: Place) -> Transcript:
+        """The window at `place`."""
+        if place.is_gap:
+            items = self._fill_gap(place)
+        elif place.position is not None or place.pass_number is not None:
+            items = self._around(place)
+        else:
+            items = self._ends(place)
+        return Transcript(tuple(items), bool(items))
+
+    def _ends(self, place: Place) -> list[Item]:
+        """The beginning, and the end unless the beginning reaches it."""
+        start = walk_forward(self._rows, None, None, HEAD_WINDOW)
+        if not start.has_more:
+            return [*self._items(start.stretches, place, None, None)]
+        last = start.stretches[-1].last
+        end = walk_backward(self._rows, last, None, TAIL_WINDOW)
+        if not end.has_more:
+            return [*self._items((*start.stretches, *end.stretches), place, None, None)]
+        first = end.stretches[0].first
+        return [
+            *self._items(start.stretches, place, None, last),
+            gap(last, first),
+            *self._items(end.stretches, place, first, None),
+        ]
+
+    def _around(self, place: Place) -> list[Item]:
+        position = place.position or 0
+        if place.position is None and place.pass_number is not None:
+            position = self._position_of_pass(place.pass_number)
+        here: Key = (position, 0)
+        before = walk_backward(self._rows, None, here, AROUND_BEFORE)
+        start = before.stretches[0].first if before.stretches else None
+        behind = before.stretches[-1].last if before.stretches else None
+        after = walk_forward(self._rows, behind, None, HEAD_WINDOW)
+        stretches = merged((*before.stretches, *after.stretches))
+        last = stretches[-1].last if stretches else None
+        found = self._items(stretches, place, start if before.has_more else None, last if after.has_more else None)
+        items: list[Item] = [*found]
+        if before.has_more and start is not None:
+            items.insert(0, gap(None, start))
+        if after.has_more and last is not None:
+            items.append(gap(last, None, self._session.next_position - 1))
+        return items
+
+    def _position_of_pass(self, number: int) -> int:
+        made_by = light_passes(self._session.pk).filter(number=number).first()
+        if made_by is None:
+            return 0
+        first = self._rows.filter(archived_by_id=made_by.pk).order_by("position", "id").values_list("position").first()
+        return int(first[0]) if first is not None else place_of(self._session, made_by)[0]
+
+    def _fill_gap(self, place: Place) -> list[Item]:
+        if place.from_end:
+            found = walk_backward(self._rows, place.after, place.before, MORE)
+        else:
+            found = walk_forward(self._rows, place.after, place.before, MORE)
+        return self._with_rest(found, place)
+
+    def _with_rest(self, found: Walk, place: Place) -> list[Item]:
+        if not found.stretches:
+            return []
+        first, last = found.stretches[0].first, found.stretches[-1].last
+        if place.from_end:
+            items = self._items(found.stretches, place, first if found.has_more else place.after, place.before)
+            return [gap(place.after, first), *items] if found.has_more else [*items]
+        items = self._items(found.stretches, place, place.after, last if found.has_more else place.before)
+        rest = [gap(last, place.before, self._session.next_position - 1)] if found.has_more else []
+        return [*items, *rest]
+
+    def _items(
+        self, stretches: Sequence[Stretch], place: Place, lower: Key | None, upper: Key | None
+    ) -> list[StandingItem]:
+        """The items for stretches, with summaries and passes that belong between them.
+
+        lower, upper: keys of the window's edges, None where the session itself begins or ends.
+        """
+        items: list[StandingItem] = [*self._row_items(stretches), *self._group_items(stretches, place)]
+        items.sort(key=lambda item: item.key)
+        if self._filter is not RowFilter.ARCHIVED:
+            items = self._with_summaries(items, lower, upper)
+        if self._filter is RowFilter.ALL:
+            items = self._with_passes(items, lower, upper)
+        return items
+
+    def _row_items(self, stretches: Sequence[Stretch]) -> list[RowItem]:
+        ids = [stretch.first[1] for stretch in stretches if stretch.is_live]
+        rows = MessageRow.objects.filter(session_id=self._session.pk, id__in=ids).order_by("position", "id")
+        span = self._outlook.next_span
+        items: list[RowItem] = []
+        for view in view_rows(read_rows(rows)):
+            is_next = span is not None and span[0] <= view.row.key <= span[1]
+            last = (view.last_position, 0)
+            items.append(
+                RowItem(
+                    view=view,
+                    zone=self._outlook.zone_of(view.row.key),
+                    is_next=is_next,
+                    opens_next=is_next and span is not None and view.row.key == tuple(span[0]),
+                    closes_next=is_next and span is not None and last[0] >= span[1][0],
+                )
+            )
+        return items
+
+    def _group_items(self, stretches: Sequence[Stretch], place: Place) -> list[GroupItem]:
+        passes = passes_by_id(self._session.pk, (stretch.pass_id for stretch in stretches))
+        items: list[GroupItem] = []
+        for stretch in stretches:
+            if stretch.is_live:
+                continue
+            made_by = passes.get(stretch.pass_id) if stretch.pass_id is not None else None
+            item = GroupItem(
+                made_by,
+                stretch.first,
+                stretch.last,
+                stretch.count,
+                stretch.tokens,
+                self._outlook.zone_of(stretch.first),
+            )
+            items.append(self._opened(item) if self._is_open(item, place) else item)
+        return items
+
+    def _is_open(self, item: GroupItem, place: Place) -> bool:
+        if place.open_all or self._filter is RowFilter.ARCHIVED:
+            return True
+        if place.position is not None and item.first[0] <= place.position <= item.last[0]:
+            return True
+        return place.pass_number is not None and item.made_by is not None and item.made_by.number == place.pass_number
+
+    def _opened(self, item: GroupItem) -> GroupItem:
+        group = read_group(self._session, item.made_by.pk if item.made_by else None, item.first, item.last)
+        return replace(item, rows=group.rows, superseded=group.superseded, rest=group.rest)
+
+    def _with_summaries(self, items: list[StandingItem], lower: Key | None, upper: Key | None) -> list[StandingItem]:
+        """Live summary rows, each behind the last group of the pass that made it, else at its own place."""
+        rows = read_live_summaries(self._session)
+        passes = passes_by_id(self._session.pk, (row.made_by_id for row in rows))
+        for row in rows:
+            made_by = passes.get(row.made_by_id) if row.made_by_id is not None else None
+            item = self._summary_item(row, made_by)
+            places = [i for i, one in enumerate(items) if isinstance(one, GroupItem) and is_by(one, row.made_by_id)]
+            if places:
+                items.insert(places[-1] + 1, replace(item, key=(items[places[-1]].key)))
+            elif is_between(row.key, lower, upper) or not items:
+                index = next((i for i, one in enumerate(items) if one.key > row.key), len(items))
+                items.insert(index, item)
+        return items
+
+    def _summary_item(self, row: SourceRow, made_by: CompactionPass | None) -> SummaryItem:
+        revision = SummaryRevision.objects.filter(session_id=self._session.pk, row_id=row.id).first()
+        # Once batch and micro passes have both archived rows, this counter no longer tells whose they are.
+        stands_for = self._session.archived_rows if not self._session.batch_passes else None
+        return SummaryItem(row, revision, made_by, stands_for, self._outlook.zone_of(row.key), row.key)
+
+    def _with_passes(self, items: list[StandingItem], lower: Key | None, upper: Key | None) -> list[StandingItem]:
+        """Passes that archived no row stand where they looked."""
+        for placed in silent_passes(self._session, lower, upper):
+            index = next(
+                (i for i, one in enumerate(items) if one.key >= placed.key and not isinstance(one, PassItem)),
+                len(items),
+            )
+            items.insert(index, PassItem(placed.made_by, placed.key, self._outlook.zone_of(placed.key)))
+        return items
+
+
+def read_live_summaries(session: Session) -> list[SourceRow]:
+    """Live summary rows in order; there are few."""
+    kinds = [kind.value for kind in RowKind if kind.is_summary]
+    rows = MessageRow.objects.filter(session_id=session.pk, died_seq__isnull=True, kind__in=kinds)
+    return read_rows(rows.order_by("position", "id"))
+
+
+def merged(stretches: Iterable[Stretch]) -> list[Stretch]:
+    """Stretches with a group joined that the starting place had cut in two."""
+    result: list[Stretch] = []
+    for stretch in stretches:
+        if result and not stretch.is_live and not result[-1].is_live and result[-1].pass_id == stretch.pass_id:
+            result[-1] = joined(result[-1], stretch)
+        else:
+            result.append(stretch)
+    return result
+
+
+def gap(after: Key | None, before: Key | None, last_position: int | None = None) -> GapItem:
+    first = 0 if after is None else after[0] + 1
+    last = before[0] - 1 if before is not None else (last_position or first)
+    return GapItem(after, before, first, max(first, last), max(last - first + 1, 1), 0)
+
+
+def is_by(item: GroupItem, pass_id: int | None) -> bool:
+    return item.made_by is not None and item.made_by.pk == pass_id
+
+
+def is_between(key: Key, lower: Key | None, upper: Key | None) -> bool:
+    return (lower is None or key >= lower) and (upper is None or key <= upper)

@@ -1,0 +1,61 @@
+"""What happened in a session after an event: rows to append to a page that is open, or that more changed than that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compaction.messages import Role
+from sessions_app.models import EventKind, Session, SessionEvent
+from sessions_app.pages.flow import RowItem
+from sessions_app.pages.outlook import Outlook
+from sessions_app.pages.row_source import SourceRow, read_rows
+from sessions_app.pages.row_view import view_rows
+from sessions_app.pages.walk import flow_rows
+
+MOST_ROWS = 200
+# Events that only add rows or change nothing the transcript shows.
+PLAIN_KINDS = frozenset(
+    {EventKind.APPENDED, EventKind.TURN_FINISHED, EventKind.HELD, EventKind.RESUMED, EventKind.FAILED}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Updates:
+    """The catch-up from one event to `seq`.
+
+    items: the new rows, and in front of them the row whose calls they answer, which the page has and must replace.
+    is_plain: whether appending them is all there is to do; otherwise the page reads its rows anew.
+    """
+
+    seq: int
+    items: tuple[RowItem, ...]
+    is_plain: bool
+
+
+def read_updates(session: Session, after_seq: int, outlook: Outlook) -> Updates:
+    """What a page that has seen everything up to `after_seq` lacks."""
+    kinds = set(
+        SessionEvent.objects.filter(session_id=session.pk, seq__gt=after_seq).values_list("kind", flat=True).distinct()
+    )
+    rows = flow_rows(session.pk, live_only=True)
+    new = read_rows(rows.filter(born_seq__gt=after_seq).order_by("position", "id")[: MOST_ROWS + 1])
+    is_plain = kinds <= PLAIN_KINDS and len(new) <= MOST_ROWS
+    if not is_plain:
+        return Updates(session.last_seq, (), False)
+    shown = [*answered_rows(session, new), *new]
+    return Updates(
+        session.last_seq, tuple(RowItem(view, outlook.zone_of(view.row.key)) for view in view_rows(shown)), True
+    )
+
+
+def answered_rows(session: Session, new: list[SourceRow]) -> list[SourceRow]:
+    """If the first new row is a tool's result: the row that asked, and the results behind it that are there already."""
+    if not new or new[0].role is not Role.TOOL:
+        return []
+    before = flow_rows(session.pk, live_only=True).filter(position__lt=new[0].position).order_by("-position", "-id")
+    found: list[SourceRow] = []
+    for row in read_rows(before[:60]):
+        found.append(row)
+        if row.role is not Role.TOOL:
+            break
+    return found[::-1]

@@ -1,0 +1,156 @@
+"""Walking along a session by keys: live rows one by one, archived neighbours of one pass as one group.
+
+Reads only ids, places and sizes, in chunks; a group that is larger than a chunk is measured by the database. So a
+window costs the same whether a pass archived five rows or fifty thousand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from django.db.models import Count, Max, Min, Q, QuerySet, Sum
+
+from compaction.messages import Role, RowKind
+from sessions_app.models import MessageRow, PassKind
+from sessions_app.pages.flow import Key
+
+CHUNK = 400
+FLOW_KINDS = (RowKind.MESSAGE.value, RowKind.PRUNE_STUB.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Neighbouring rows with one fate. For live rows it is one row, and pass_id is None.
+
+    For dead rows pass_id is None when no pass archived them (a rewind).
+    """
+
+    is_live: bool
+    pass_id: int | None
+    first: Key
+    last: Key
+    count: int
+    tokens: int
+    is_result: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What was found, in order of keys, and whether the walk stopped before its end."""
+
+    stretches: tuple[Stretch, ...]
+    has_more: bool
+
+
+def flow_rows(session_id: int, *, live_only: bool = False) -> QuerySet[MessageRow]:
+    """The rows a reader walks over: no summaries, and no original that a stub stands for."""
+    # An archived summary that no pass of ours or its source's made is shown like any other row: nothing is unreachable.
+    is_foreign = Q(made_by__isnull=True, died_seq__isnull=False)
+    rows = MessageRow.objects.filter(Q(kind__in=FLOW_KINDS) | is_foreign, session_id=session_id)
+    if live_only:
+        return rows.filter(died_seq__isnull=True)
+    return rows.exclude(archived_by__kind=PassKind.PRUNE)
+
+
+def beyond(rows: QuerySet[MessageRow], after: Key | None, before: Key | None) -> QuerySet[MessageRow]:
+    """Rows strictly between two keys. The bounds on the position alone let the database begin at the right place."""
+    if after is not None:
+        position, row_id = after
+        rows = rows.filter(position__gte=position).filter(Q(position__gt=position) | Q(id__gt=row_id))
+    if before is not None:
+        position, row_id = before
+        rows = rows.filter(position__lte=position).filter(Q(position__lt=position) | Q(id__lt=row_id))
+    return rows
+
+
+def between(rows: QuerySet[MessageRow], first: Key, last: Key) -> QuerySet[MessageRow]:
+    """Rows from one key to another, both included."""
+    return beyond(rows, (first[0], first[1] - 1), (last[0], last[1] + 1))
+
+
+def walk_forward(rows: QuerySet[MessageRow], after: Key | None, before: Key | None, wanted: int) -> Walk:
+    """About `wanted` stretches from `after` on; results of the last call are not cut off from it."""
+    stretches: list[Stretch] = []
+    for stretch in stretches_between(rows, after, before, backwards=False):
+        if len(stretches) >= wanted and not (stretch.is_result and stretch.is_live):
+            return Walk(tuple(stretches), True)
+        stretches.append(stretch)
+    return Walk(tuple(stretches), False)
+
+
+def walk_backward(rows: QuerySet[MessageRow], after: Key | None, before: Key | None, wanted: int) -> Walk:
+    """About `wanted` stretches before `before`, in order; it does not begin with a result whose call it left out."""
+    stretches: list[Stretch] = []
+    for stretch in stretches_between(rows, after, before, backwards=True):
+        if len(stretches) >= wanted and not (stretches[-1].is_result and stretches[-1].is_live):
+            return Walk(tuple(reversed(stretches)), True)
+        stretches.append(stretch)
+    return Walk(tuple(reversed(stretches)), False)
+
+
+def stretches_between(
+    rows: QuerySet[MessageRow], after: Key | None, before: Key | None, *, backwards: bool
+) -> Iterator[Stretch]:
+    """All stretches between two keys, lazily."""
+    order = ("-position", "-id") if backwards else ("position", "id")
+    held: Stretch | None = None
+    while True:
+        chunk = list(
+            beyond(rows, after, before)
+            .order_by(*order)
+            .values_list("id", "position", "died_seq", "archived_by_id", "tokens", "role")[:CHUNK]
+        )
+        for row_id, position, died_seq, pass_id, tokens, role in chunk:
+            key = (position, row_id)
+            row = Stretch(died_seq is None, pass_id, key, key, 1, tokens, role == Role.TOOL.value)
+            if held is not None and not row.is_live and not held.is_live and held.pass_id == row.pass_id:
+                held = joined(held, row)
+                continue
+            if held is not None:
+                yield held
+            held = row
+        if len(chunk) < CHUNK:
+            break
+        last: Key = (chunk[-1][1], chunk[-1][0])
+        if held is not None and held.count >= CHUNK:
+            held = measured_to_its_end(rows, held, after, before, backwards=backwards)
+            last = held.first if backwards else held.last
+        after, before = (after, last) if backwards else (last, before)
+    if held is not None:
+        yield held
+
+
+def joined(one: Stretch, other: Stretch) -> Stretch:
+    return replace(
+        one,
+        first=min(one.first, other.first),
+        last=max(one.last, other.last),
+        count=one.count + other.count,
+        tokens=one.tokens + other.tokens,
+    )
+
+
+def measured_to_its_end(
+    rows: QuerySet[MessageRow], group: Stretch, after: Key | None, before: Key | None, *, backwards: bool
+) -> Stretch:
+    """A large group with the rest of it, which is counted and not read."""
+    edge = (after, group.first) if backwards else (group.last, before)
+    same = Q(died_seq__isnull=False, archived_by_id=group.pass_id)
+    others = beyond(rows, *edge).exclude(same).order_by(*(("-position", "-id") if backwards else ("position", "id")))
+    found = others.values_list("position", "id").first()
+    end: Key | None = (found[0], found[1]) if found else None
+    bounds = (end or after, group.first) if backwards else (group.last, end or before)
+    rest = beyond(rows, *bounds).aggregate(
+        count=Count("id"), tokens=Sum("tokens"), low=Min("position"), high=Max("position")
+    )
+    if not rest["count"]:
+        return group
+    place = rest["low"] if backwards else rest["high"]
+    edge_id = (
+        beyond(rows, *bounds).filter(position=place).order_by("id" if backwards else "-id").values_list("id")[0][0]
+    )
+    return joined(
+        group,
+        Stretch(False, group.pass_id, (place, edge_id), (place, edge_id), rest["count"], rest["tokens"] or 0),
+    )

@@ -1,0 +1,188 @@
+"""Template words about passes and summaries: their marks, kinds, outcomes and texts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from django import template
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
+
+from compaction.markers import body_of
+from compaction.telemetry import MICRO_PREFIX, PRUNE_PREFIX
+from sessions_app.models import CompactionPass, PassFacts, PassKind, PassOrigin
+from sessions_app.pages import pass_words
+from sessions_app.pages.flow import SummaryItem
+from sessions_app.pages.replay_steps import has_edit
+from sessions_app.rendering.gauge import Segment, Zone, draw_gauge
+from sessions_app.rendering.markdown import render_markdown
+from sessions_app.rendering.word_diff import DiffLine, set_text
+from sessions_app.templatetags.site import number
+
+register = template.Library()
+
+register.filter("pass_icon", pass_words.icon_of)
+register.filter("pass_kind", pass_words.kind_words)
+register.filter("pass_outcome", pass_words.outcome_words)
+register.filter("pass_reason", pass_words.reason_words)
+register.filter("pass_failed", pass_words.is_failed)
+
+
+@register.filter
+def pass_change(facts: PassFacts) -> int | None:
+    """By how many tokens the context changed; None when either side is unknown."""
+    if facts.tokens_before is None or facts.tokens_after is None:
+        return None
+    return facts.tokens_after - facts.tokens_before
+
+
+@register.filter
+def summary_html(item: SummaryItem) -> SafeString:
+    """The text of a live summary, without its frame where the frame is ours."""
+    if item.revision is not None and item.revision.text is not None:
+        return render_markdown(item.revision.text)
+    return render_markdown(body_of(item.row.text.start) or item.row.text.start)
+
+
+@register.filter
+def is_imported(facts: PassFacts) -> bool:
+    """Whether another program made this pass."""
+    return isinstance(facts, CompactionPass) and facts.origin == PassOrigin.IMPORTED
+
+
+@register.filter
+def changed_rows(facts: PassFacts) -> bool:
+    """Whether the pass changed rows."""
+    return has_edit(facts)
+
+
+@register.filter
+def occupancy_before(facts: PassFacts) -> float | None:
+    """Occupancy before the pass; None when it is not known."""
+    if not facts.threshold_tokens or facts.tokens_before is None:
+        return None
+    return round(100 * facts.tokens_before / facts.threshold_tokens, 1)
+
+
+@register.filter
+def tokens_before_words(facts: PassFacts) -> str:
+    """Tokens before, by the pass's own figure, else by our count."""
+    return tokens_words(facts.tokens_before, getattr(facts, "counted_tokens_before", None))
+
+
+@register.filter
+def tokens_after_words(facts: PassFacts) -> str:
+    """Tokens after, likewise."""
+    return tokens_words(facts.tokens_after, getattr(facts, "counted_tokens_after", None))
+
+
+def tokens_words(own: int | None, counted: int | None) -> str:
+    if own is not None:
+        return gettext("%(tokens)s tokens") % {"tokens": number(own)}
+    if counted is not None:
+        return gettext("%(tokens)s tokens by our count") % {"tokens": number(counted)}
+    return gettext("tokens unknown")
+
+
+@register.filter
+def set_lines(text: str) -> tuple[DiffLine, ...]:
+    """A text in the lines of a diff, with nothing changed."""
+    return set_text(text)
+
+
+@register.filter
+def first_ten(positions: tuple[int, ...]) -> str:
+    """The first row numbers, and how many more there are."""
+    shown = ", ".join(str(position) for position in positions[:10])
+    more = len(positions) - 10
+    return shown if more <= 0 else gettext("%(rows)s and %(more)d more") % {"rows": shown, "more": more}
+
+
+@register.filter
+def row_list(positions: tuple[int, ...]) -> str:
+    """Row numbers of one message."""
+    return first_ten(positions)
+
+
+@register.filter
+def zone_parts(facts: PassFacts) -> tuple[Segment, ...]:
+    """The zones of a pass as parts of a bar."""
+    zones = facts.zones or {}
+    parts = (
+        (Zone.HEAD, zones.get("head_tokens", 0)),
+        (Zone.MIDDLE, zones.get("middle_tokens", 0)),
+        (Zone.TAIL, zones.get("tail_tokens", 0)),
+    )
+    return draw_gauge(parts, None, None, None).segments
+
+
+@register.filter
+def telemetry_line(facts: PassFacts) -> str:
+    """The stored telemetry as its log line; empty when none was stored."""
+    if not facts.telemetry:
+        return ""
+    prefix = {PassKind.MICRO: MICRO_PREFIX, PassKind.DEFRAG: MICRO_PREFIX, PassKind.PRUNE: PRUNE_PREFIX}
+    start = prefix.get(PassKind(facts.kind), "")
+    return start + json.dumps(facts.telemetry, ensure_ascii=False, sort_keys=True)
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseEffect:
+    """One thing a pass wrote."""
+
+    table: str
+    words: str
+
+
+@register.filter
+def database_effects(facts: PassFacts) -> list[DatabaseEffect]:
+    """What a pass wrote, table by table, from its stored facts."""
+    edit = facts.edit or {}
+    gone = len(edit.get("archived") or ()) + len(edit.get("superseded") or ())
+    inserted = edit.get("inserted") or ()
+    seq = facts.seq if isinstance(facts, CompactionPass) else None
+    stamp = gettext("died_seq = %(seq)s") % {"seq": seq} if seq is not None else gettext("died_seq = the pass's event")
+    effects = [
+        DatabaseEffect(
+            "messagerow",
+            ngettext("%(rows)s row stamped: %(stamp)s", "%(rows)s rows stamped: %(stamp)s", gone)
+            % {"rows": number(gone), "stamp": stamp},
+        ),
+        *(DatabaseEffect("messagerow", inserted_words(row)) for row in inserted),
+    ]
+    if any(str(row.get("kind", "")).endswith("summary") for row in inserted):
+        effects.append(DatabaseEffect("summaryrevision", gettext("a new version, the earlier one marked superseded")))
+    if isinstance(facts, CompactionPass):
+        effects.append(
+            DatabaseEffect(
+                "compactionpass", gettext("pass %(number)d with all the facts shown here") % {"number": facts.number}
+            )
+        )
+        effects.append(
+            DatabaseEffect("sessionevent", gettext("event %(seq)d, with the totals after it") % {"seq": facts.seq})
+        )
+        effects.append(DatabaseEffect("session", session_words(facts)))
+    return effects
+
+
+def inserted_words(row: dict[str, Any]) -> str:
+    words = gettext("1 row inserted: %(kind)s at position %(position)s, %(tokens)s tokens")
+    return words % {
+        "kind": str(row.get("kind", "")).replace("_", " "),
+        "position": row.get("position"),
+        "tokens": number(row.get("tokens")),
+    }
+
+
+def session_words(facts: CompactionPass) -> str:
+    words = [gettext("counters and state")]
+    if facts.revision_before is not None and facts.revision_after is not None:
+        words.append(
+            gettext("compaction revision %(before)d → %(after)d")
+            % {"before": facts.revision_before, "after": facts.revision_after}
+        )
+    if facts.cursor_after_position is not None and facts.cursor_after_position != facts.cursor_before_position:
+        words.append(gettext("cursor to row %(row)d") % {"row": facts.cursor_after_position})
+    return ", ".join(words)

@@ -1,0 +1,51 @@
+"""The session page: the transcript, and the parts of it that are loaded on demand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from sessions_app.access import get_session, visible_sessions
+from sessions_app.forms import TranscriptForm
+from sessions_app.models import Session
+from sessions_app.pages.model_view import read_model_page
+from sessions_app.pages.neighbours import read_neighbours
+from sessions_app.pages.occupancy import read_chart
+from sessions_app.pages.pass_places import light_passes
+from sessions_app.pages.session_head import read_head
+from sessions_app.pages.transcript import RowFilter, TranscriptReader
+from sessions_app.pages.zone_labels import with_zone_labels
+from sessions_app.views.page_request import PageRequest
+
+SIDE_PASSES = 12
+
+
+@require_safe
+def session(request: PageRequest, public_id: str) -> HttpResponse:
+    """The transcript around the place the address names, or a piece of it for htmx."""
+    found = get_session(request.user, public_id)
+    form = TranscriptForm(request.GET)
+    row_filter, place = form.row_filter(), form.place()
+    head = read_head(found)
+    context: dict[str, Any] = {"section": "sessions", "tab": "transcript", "session": found, "head": head}
+    context["row_filter"] = row_filter
+    if row_filter is RowFilter.MODEL:
+        context["model_page"] = read_model_page(found, form.first_message(), form.seq())
+        return render(request, "session/model.html", with_frame(request, found, context))
+    transcript = TranscriptReader(found, row_filter, head.outlook).read(place)
+    context |= {"items": with_zone_labels(transcript.items, head, row_filter), "place": place}
+    if request.htmx and place.is_gap:
+        return render(request, "session/_items.html", context)
+    return render(request, "session/transcript.html", with_frame(request, found, context))
+
+
+def with_frame(request: PageRequest, found: Session, context: dict[str, Any]) -> dict[str, Any]:
+    """What stands around the rows of a whole page."""
+    return context | {
+        "chart": read_chart(found),
+        "side_passes": light_passes(found.pk).order_by("-number")[:SIDE_PASSES],
+        "neighbours": read_neighbours(visible_sessions(request.user), found),
+    }

@@ -1,0 +1,36 @@
+"""What an open page fetches when it hears that something happened."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from sessions_app.access import get_session
+from sessions_app.forms import UpdatesForm
+from sessions_app.pages.occupancy import read_chart
+from sessions_app.pages.pass_places import light_passes
+from sessions_app.pages.session_head import read_head
+from sessions_app.pages.transcript import RowFilter
+from sessions_app.pages.updates import read_updates
+from sessions_app.views.page_request import PageRequest
+from sessions_app.views.session import SIDE_PASSES
+
+
+@never_cache
+@require_safe
+def session_updates(request: PageRequest, public_id: str) -> HttpResponse:
+    """New rows, the head and the side column, each in the partial that made the page."""
+    found = get_session(request.user, public_id)
+    form = UpdatesForm(request.GET)
+    head = read_head(found)
+    context = {
+        "session": found,
+        "head": head,
+        "row_filter": RowFilter.ALL,
+        "updates": read_updates(found, form.after_seq(), head.outlook),
+        "chart": read_chart(found),
+        "side_passes": light_passes(found.pk).order_by("-number")[:SIDE_PASSES],
+    }
+    return render(request, "session/_updates.html", context)
