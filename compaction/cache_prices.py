@@ -44,6 +44,17 @@ class CachePrices:
     unsure: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
 
+    def is_alive(self, since_seconds: float | None, now_seconds: float | None) -> bool | None:
+        """Whether what was written or last read at `since_seconds` is still cached.
+
+        None when a time is missing or they run backwards. A provider without a cache never has anything.
+        """
+        if self.ttl_seconds == 0:
+            return False
+        if since_seconds is None or now_seconds is None or now_seconds < since_seconds:
+            return None
+        return now_seconds - since_seconds < self.ttl_seconds
+
 
 @dataclass(frozen=True, slots=True)
 class PriceTable:

@@ -152,19 +152,13 @@ def _served_tokens(held: _Cached, common_tokens: int, now_seconds: float | None,
         return 0
     alive_tokens = 0
     for segment in held.segments:
-        is_alive = _is_alive(segment, now_seconds, prices)
+        is_alive = prices.is_alive(segment.since_seconds, now_seconds)
         if is_alive is None:
             return None
         if not is_alive:
             break
         alive_tokens = segment.end_tokens
     return _cacheable(min(common_tokens, alive_tokens), prices)
-
-
-def _is_alive(segment: _Segment, now_seconds: float | None, prices: CachePrices) -> bool | None:
-    if now_seconds is None or segment.since_seconds is None or now_seconds < segment.since_seconds:
-        return None
-    return now_seconds - segment.since_seconds < prices.ttl_seconds
 
 
 def _cacheable(tokens: int, prices: CachePrices) -> int:

@@ -346,6 +346,15 @@ def test_sessions_of_different_length_are_not_compared():
 # Price tables
 
 
+@pytest.mark.parametrize(
+    ("since", "now", "is_alive"),
+    [(0.0, 299.9, True), (0.0, 300.0, False), (None, 5.0, None), (5.0, None, None), (9.0, 5.0, None)],
+)
+def test_a_cache_is_alive_dead_or_unknown(since, now, is_alive):
+    assert ANTHROPIC.is_alive(since, now) is is_alive
+    assert NO_CACHE.is_alive(since, now) is False
+
+
 def test_the_shipped_table_holds_the_published_figures():
     assert [prices.id for prices in TABLE.providers][:2] == ["anthropic-5m", "anthropic-1h"]
     assert (ANTHROPIC.read, ANTHROPIC.write, ANTHROPIC.ttl_seconds) == (0.1, 1.25, 300)
