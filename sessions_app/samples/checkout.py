@@ -83,9 +83,12 @@ class Checkout:
         self._on_disk: dict[str, SourceFile] = dict(on_disk)
         self.missing: set[str] = copy_of.missing if copy_of else set()
 
-    def working_copy(self) -> Checkout:
-        """The same files, to be edited."""
-        return Checkout(copy_of=self)
+    def working_copy(self, without: Sequence[str] = ()) -> Checkout:
+        """The same files, to be edited, but for some that are to seem not to exist."""
+        copy = Checkout(copy_of=self)
+        for path in without:
+            copy.files.pop(path, None)
+        return copy
 
     def write(self, path: str, lines: Sequence[str]) -> None:
         """Give the working copy a file, or a file other lines."""

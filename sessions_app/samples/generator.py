@@ -31,7 +31,7 @@ class DraftTurn:
 
 def generate(story: Story, checkout: Checkout, counter: TokenCounter) -> SampleSession:
     """The session `story` tells, told with the files of `checkout`. Token totals hold for `counter`."""
-    checkout = checkout.working_copy()
+    checkout = checkout.working_copy(without=story.hidden)
     plant_slips(story, checkout)
     system = plain_row(Role.SYSTEM, resolve(checkout, story.system_prompt), counter)
     system = replace(system, at=float(story.started_at))

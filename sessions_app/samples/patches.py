@@ -24,7 +24,9 @@ def patch_call(scene: Scene, call: Call) -> DraftCall:
     path, _, name = call.words.partition(" ")
     lines = scene.checkout.files[path].lines if path in scene.checkout.files else ()
     line = scene.checkout.symbol(path, name).line if name else len(lines) + 1
-    return replace_call(scene, path, find_block(lines, call.before, line), call.before, call.after)
+    is_appended = bool(lines) and not name and not call.before and call.after[0].startswith(("def ", "@"))
+    after = ("", "", *call.after) if is_appended else call.after
+    return replace_call(scene, path, find_block(lines, call.before, line), call.before, after)
 
 
 def mend_call(scene: Scene, call: Call) -> DraftCall:
@@ -40,21 +42,33 @@ def mend_call(scene: Scene, call: Call) -> DraftCall:
 
 
 def plant_slips(story: Story, checkout: Checkout) -> None:
-    """Put a slip wherever the story is going to mend one, so that what is read before shows it."""
-    calls = [call for turn in story.turns for step in turn.steps for call in step.calls if call.verb == "mend"]
-    for call in calls:
+    """Take back what the story is going to change, so that what is read before shows how it was.
+
+    A line that will be mended gets its slip. A patch whose new lines stand in the checkout today gets its old ones.
+    """
+    for call in (call for turn in story.turns for step in turn.steps for call in step.calls):
         path, _, name = call.words.partition(" ")
-        slip = find_slip(checkout, path, name)
-        lines = checkout.file(slip.path).lines
-        checkout.write(slip.path, (*lines[: slip.line - 1], slip.wrong, *lines[slip.line :]))
+        if call.verb == "mend":
+            slip = find_slip(checkout, path, name)
+            lines = checkout.file(slip.path).lines
+            checkout.write(slip.path, (*lines[: slip.line - 1], slip.wrong, *lines[slip.line :]))
+        elif call.verb == "patch" and call.before and path in checkout.files:
+            lines = checkout.files[path].lines
+            if starts := block_starts(lines, call.after):
+                start = starts[0] - 1
+                checkout.write(path, (*lines[:start], *call.before, *lines[start + len(call.after) :]))
+
+
+def block_starts(lines: Sequence[str], block: Sequence[str]) -> list[int]:
+    """Where `block` stands in `lines`, 1-based."""
+    size = len(block)
+    places = range(len(lines) - size + 1) if size else ()
+    return [start + 1 for start in places if tuple(lines[start : start + size]) == tuple(block)]
 
 
 def find_block(lines: Sequence[str], block: Sequence[str], near_line: int) -> int:
     """Where `block` stands in `lines` (1-based), as near to `near_line` as can be; `near_line` if it is nowhere."""
-    size = len(block)
-    places = range(len(lines) - size + 1) if size else ()
-    starts = [start + 1 for start in places if tuple(lines[start : start + size]) == tuple(block)]
-    return min(starts, key=lambda start: abs(start - near_line), default=near_line)
+    return min(block_starts(lines, block), key=lambda start: abs(start - near_line), default=near_line)
 
 
 def replace_call(scene: Scene, path: str, line: int, before: Sequence[str], after: Sequence[str]) -> DraftCall:

@@ -66,7 +66,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A whole session. `started_at`: epoch seconds. `language`: "en" or "zh", for what generators write."""
+    """A whole session. `started_at`: epoch seconds. `hidden`: files of the checkout that were not there yet."""
 
     session_id: str
     title: str
@@ -75,7 +75,7 @@ class Story:
     cwd: str
     system_prompt: str
     phases: tuple[Phase, ...]
-    language: str = "en"
+    hidden: tuple[str, ...] = ()
 
     @property
     def turns(self) -> tuple[Turn, ...]:

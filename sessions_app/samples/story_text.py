@@ -7,7 +7,7 @@
     --                                       an assistant message; the last one of a turn makes no calls
     ? Reasoning, if any.
     Prose.
-    ! read compaction/zones.py tail          a call; several in one message run side by side
+    ! read compaction/zones.py take          a call; several in one message run side by side
     ! sh exit=1 tail web.log                 `exit=` is the exit code of a command
     | a fixed line of the answer
     ~ web 14:02                              a filler: a generator writes as many lines as there is room for
@@ -49,7 +49,7 @@ def read_story(text: str) -> Story:
         cwd=facts["cwd"],
         system_prompt=facts["system"],
         phases=tuple(read_phase(block) for block in phases),
-        language=facts.get("language", "en"),
+        hidden=tuple(facts.get("hidden", "").split()),
     )
 
 

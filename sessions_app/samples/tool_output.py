@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Final
 
-from sessions_app.samples.checkout import SourceFile
 from sessions_app.samples.scene import Scene
 from sessions_app.samples.server_logs import postgres_lines, telemetry_lines, web_lines, worker_lines
 
@@ -29,16 +28,20 @@ SUBJECTS: Final = (
 
 def pytest_lines(scene: Scene, words: str) -> Iterator[str]:
     """Verbose results of the tests in the named files; `{pct}` is filled in when the number of lines is known."""
-    files = [scene.checkout.file(path) for path in words.split()]
-    for file in files:
-        for name in test_names(file):
-            yield f"{file.path}::{name} PASSED [{{pct}}%]"
+    for path in words.split():
+        for name in test_names(scene, path):
+            yield f"{path}::{name} PASSED [{{pct}}%]"
 
 
-def test_names(file: SourceFile) -> Iterator[str]:
-    """The file's own tests; for a file without any, one per symbol."""
-    found = [match[1] for match in map(_TEST.match, file.lines) if match]
-    yield from found or [f"test_{symbol.name.strip('_').lower()}" for symbol in file.symbols]
+def test_names(scene: Scene, path: str) -> Iterator[str]:
+    """The file's own tests; where there is no such file, one for each symbol of what it would test."""
+    if path in scene.checkout.files:
+        lines = scene.checkout.files[path].lines
+        yield from (match[1] for match in map(_TEST.match, lines) if match)
+        return
+    scene.checkout.missing.add(path)
+    tested = path.replace("tests/", "", 1).replace("test_", "")
+    yield from (f"test_{symbol.name.strip('_').lower()}" for symbol in scene.checkout.file(tested).symbols)
 
 
 def bench_lines(scene: Scene, words: str) -> Iterator[str]:

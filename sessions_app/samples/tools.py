@@ -52,14 +52,17 @@ def piece_of(scene: Scene, segment: Segment) -> Piece:
 
 
 def read_call(scene: Scene, call: Call) -> DraftCall:
-    """`read PATH [SYMBOL]`: numbered lines from just above the symbol, or from the top; with room left, upwards too."""
-    path, _, name = call.words.partition(" ")
+    """`read PATH [SYMBOL] [lines=N]`: numbered lines from just above the symbol, or from the top. Without a number of
+    lines as many as there is room for, in the end upwards too."""
+    words, _, limit = call.words.partition(" lines=")
+    path, _, name = words.partition(" ")
     file = scene.checkout.file(path)
     wanted = scene.checkout.symbol(path, name).line - 1 if name else 1
-    first = max(1, min(wanted, len(file.lines) - 30))
+    first = max(1, wanted if limit else min(wanted, len(file.lines) - 30))
     lines = tuple(f"{number:5}|{line}" for number, line in enumerate(file.lines, 1))
-    below = lines[first - 1 :][:MOST_LINES]
-    piece = Piece(below, is_elastic=True, least=10, lead=lines[: first - 1][len(below) - MOST_LINES :])
+    below = lines[first - 1 :][: int(limit or MOST_LINES)]
+    lead = () if limit else lines[: first - 1][len(below) - MOST_LINES :]
+    piece = Piece(below, is_elastic=True, least=int(limit or 10), lead=lead)
 
     def offset(count: int) -> int:
         return first - max(0, count - len(below))

@@ -3,7 +3,6 @@ title: 中文搜索：两个汉字查不到结果
 model: deepseek-v3.2
 start: 2026-11-18T06:22:04Z
 cwd: /home/chenyu/hermes-sessions
-language: zh
 system:
 | 你是一个在用户终端里工作的编程助手，通过工具读代码、搜索、修改和测试。
 |

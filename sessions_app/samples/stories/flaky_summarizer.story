@@ -3,6 +3,7 @@ title: Occupancy as CSV, with a summarizer that keeps failing
 model: qwen3-coder-30b
 start: 2026-11-21T13:15:30Z
 cwd: /home/jonas/hermes-sessions
+hidden: sessions_app/views/occupancy.py sessions_app/pages/occupancy.py templates/session/occupancy.html
 system:
 | You are a coding agent in a terminal. Read before you edit, make small changes, run the tests of what you touched.
 | Ask before anything that can't be undone. Answer briefly.
@@ -75,7 +76,7 @@ Good thinking, page by key then. Write it.
 | from django.http import HttpRequest, StreamingHttpResponse
 |
 | from compaction.threshold import occupancy_pct
-| from sessions_app.access import visible_session
+| from sessions_app.access import get_session
 | from sessions_app.queries.event_pages import events_in_pages
 |
 | COLUMNS = ("seq", "time", "event", "live_tokens", "threshold_tokens", "occupancy_pct")
@@ -89,13 +90,13 @@ Good thinking, page by key then. Write it.
 |
 |
 | def occupancy_csv(request: HttpRequest, public_id: str) -> StreamingHttpResponse:
-|     session = visible_session(request.user, public_id)
+|     session = get_session(request.user, public_id)
 |     response = StreamingHttpResponse(csv_lines(session.pk), content_type="text/csv; charset=utf-8")
 |     response["Content-Disposition"] = f'attachment; filename="{public_id}-occupancy.csv"'
 |     return response
 ! read sessions_app/access.py
 --
-Two files: the query that pages, and the view that streams. `visible_session` answers 404 to strangers like everywhere else. `csv_lines` is missing still; that's next.
+Two files: the query that pages, and the view that streams. `get_session` answers 404 to strangers like everywhere else. `csv_lines` is missing still; that's next.
 >> 1
 Go on.
 --
@@ -163,9 +164,9 @@ Tests. Strangers, unknown threshold, order, more than one page, and that it real
 | E       assert 200 == 404
 | FAILED tests/sessions_app/test_occupancy_csv.py::test_a_stranger_gets_404
 --
-A stranger gets 200. Checking `visible_session` before I touch anything.
+A stranger gets 200. Checking `get_session` before I touch anything.
 ! read sessions_app/access.py
-! grep in=sessions_app/views visible_session|_or_404
+! grep in=sessions_app/views get_session|_or_404
 --
 The access check itself is fine; the address isn't routed to my view yet, so the catch-all page answered with 200. The route is missing.
 >> 0.8
@@ -174,6 +175,8 @@ A catch-all that answers 200 to unknown addresses? That can't be right either.
 ! grep in=. catch|re_path|<path:
 ! read sessions_app/urls.py
 ! patch sessions_app/urls.py
+-     path("s/<str:public_id>/occupancy.json", occupancy_json, name="occupancy_json"),
++     path("s/<str:public_id>/occupancy.json", occupancy_json, name="occupancy_json"),
 +     path("s/<str:public_id>/occupancy.csv", occupancy_csv, name="occupancy_csv"),
 ! test tests/sessions_app/test_occupancy_csv.py
 --
@@ -224,7 +227,7 @@ Done, with one more test for the pair of semicolon and comma.
 Put the link on the occupancy panel, next to "table". No JavaScript needed.
 --
 ! grep in=templates CSV|csv|table
-! patch templates/sessions/_occupancy.html
+! patch templates/session/_occupancy_panel.html
 - <span class="end"><a href="{{ table_url }}">table</a></span>
 + <span class="end"><a href="{{ table_url }}">table</a> <a href="{% url 'occupancy_csv' session.public_id %}">CSV</a></span>
 ! read templates/base.html

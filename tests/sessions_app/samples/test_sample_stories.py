@@ -123,6 +123,34 @@ def test_a_slip_is_one_small_mistake_in_a_statement(checkout):
     assert (slip.line, slip.wrong) == (4, "    return a <= 3")
 
 
+def test_a_patch_whose_result_is_on_disk_is_read_as_it_was_before(counter):
+    checkout = Checkout()
+    checkout.write("x.py", ["one = 1", "two = 2", "three = 3"])
+    turn = ">> 1\nChange it.\n--\n! read x.py\n--\n! patch x.py\n- two = 0\n+ two = 2\n! read x.py\n--\nDone.\n"
+    session = generate(read_story(HEAD + PHASE + turn), checkout.working_copy(), counter)
+    first, patch, second = (row.message.text for row in session.rows if row.message.name)
+    assert "    2|two = 0" in first and "    2|two = 2" in second
+    assert "\n one = 1\n-two = 0\n+two = 2\n three = 3\n" in patch
+
+
+def test_a_file_that_a_story_writes_is_there_from_then_on(counter):
+    write = "! write tests/test_new.py\n| def test_it():\n|     assert True\n"
+    turn = f">> 1\nTest it.\n--\n{write}--\n! patch tests/test_new.py\n+ def test_more():\n+     assert 1\n"
+    turn += "! test tests/test_new.py\n--\nGreen.\n"
+    checkout = Checkout()
+    session = generate(read_story(HEAD + PHASE + turn), checkout, counter)
+    tested = next(row.message.text for row in session.rows if row.message.name == "run_tests")
+    assert "test_new.py::test_it PASSED [ 50%]" in tested and "test_new.py::test_more PASSED [100%]" in tested
+    assert "==== 2 passed in" in tested and "tests/test_new.py" not in checkout.files
+
+
+def test_a_story_can_play_before_some_files_existed(counter):
+    text = (HEAD + PHASE + TURN).replace("cwd:", "hidden: compaction/zones.py\ncwd:")
+    session = generate(read_story(text), Checkout(), counter)
+    listing = next(row.message.text for row in session.rows if row.message.name == "terminal")
+    assert "compaction/wire.py" in listing and "compaction/zones.py" not in listing
+
+
 def test_a_diff_keeps_what_both_sides_share_as_context():
     lines = ["a", "b", "c", "d", "e"]
     assert unified_diff("x.py", lines, 2, ["b", "c"], ["b", "C"]) == (
