@@ -18,7 +18,7 @@ POLICY = {"compression": {"micro_compact": True, "threshold_floor": "off", "thre
 
 
 def work():
-    """Let a worker empty the queue. It goes home when it finds no job that is free, so it is called until none waits."""
+    """Let workers empty the queue. One goes home when no job is free, so they are called until none waits."""
 
     for _ in range(30):
         work_once()
