@@ -1,15 +1,13 @@
 """A simulated replay in the background: steps are stored as they are decided, progress shows, and it can be cancelled.
 
-The run reads the session's rows once, at the event it was started at, and writes nothing but its own steps.
+The run reads the session's rows once, as of the event at which it was asked for. Must not write: `services.replays`
+does, and nothing but the run and its steps.
 """
 
 from __future__ import annotations
 
 import json
 from typing import Any
-
-from django.db import transaction
-from django.utils import timezone
 
 from compaction.errors import InvalidInput
 from compaction.live_rows import Applied
@@ -26,10 +24,10 @@ from compaction.telemetry import micro_figures
 from compaction.tokens import TokenCounter, counter_named
 from compaction.turns import split_turns
 from sessions_app.mapping import storable_json
-from sessions_app.models import ReplayRun, ReplayStep, RunStatus, Session
-from sessions_app.notifications import REPLAY_KIND, Notice, notify
+from sessions_app.models import ReplayRun, ReplayStep, RunStatus
 from sessions_app.pass_facts import fill_facts
 from sessions_app.queries.replay_rows import rows_for_replay
+from sessions_app.services.replays import begin_replay, finish_replay, store_steps
 from sessions_app.session_policy import model_of, overhead_of, window_of
 from sessions_app.windows import resolve_window
 
@@ -49,24 +47,17 @@ def run_replay(run_id: int, summarizer: Summarizer) -> RunStatus:
     run = ReplayRun.objects.select_related("session__project").get(pk=run_id)
     if run.status not in (RunStatus.QUEUED, RunStatus.RUNNING):
         return RunStatus(run.status)
-    _begin(run)
+    begin_replay(run)
     try:
         _replay(run, summarizer)
     except ReplayCancelled:
-        _finish(run, RunStatus.CANCELLED)
+        finish_replay(run, RunStatus.CANCELLED)
     except InvalidInput as error:
-        _finish(run, RunStatus.FAILED, str(error))
+        finish_replay(run, RunStatus.FAILED, str(error))
     except Exception as error:
-        _finish(run, RunStatus.FAILED, f"The replay ended with a fault of ours ({type(error).__name__}).")
+        finish_replay(run, RunStatus.FAILED, f"The replay ended with a fault of ours ({type(error).__name__}).")
         raise
     return RunStatus(run.status)
-
-
-def _begin(run: ReplayRun) -> None:
-    with transaction.atomic():
-        ReplayStep.objects.filter(run=run).delete()
-        run.status, run.started_at, run.progress_done = RunStatus.RUNNING, timezone.now(), 0
-        run.save(update_fields=["status", "started_at", "progress_done"])
 
 
 def _replay(run: ReplayRun, summarizer: Summarizer) -> None:
@@ -79,11 +70,16 @@ def _replay(run: ReplayRun, summarizer: Summarizer) -> None:
     for step in replay.steps():
         waiting.append(_stored(run, step, ends[step.turn - 1]))
         if len(waiting) >= STEPS_PER_WRITE:
-            _write(run, waiting, step.turn)
+            _store(run, waiting, step.turn)
             waiting = []
-    _write(run, waiting, replay.turns)
+    _store(run, waiting, replay.turns)
     run.result = storable_json(json.loads(result_json(replay.result())))
-    _finish(run, RunStatus.DONE)
+    finish_replay(run, RunStatus.DONE)
+
+
+def _store(run: ReplayRun, steps: list[ReplayStep], turns_done: int) -> None:
+    if not store_steps(run, steps, turns_done):
+        raise ReplayCancelled
 
 
 def _context(run: ReplayRun, counter: TokenCounter, summarizer: Summarizer) -> PassContext:
@@ -132,26 +128,3 @@ def _edit_json(applied: Applied) -> dict[str, Any]:
             for row in applied.inserted
         ],
     }
-
-
-def _write(run: ReplayRun, steps: list[ReplayStep], turns_done: int) -> None:
-    """Store steps and progress, and hear whether the run shall stop."""
-    with transaction.atomic():
-        ReplayStep.objects.bulk_create(steps)
-        run.progress_done = turns_done
-        run.save(update_fields=["progress_done", "progress_total"])
-        _tell(run)
-    if ReplayRun.objects.filter(pk=run.pk, cancel_requested=True).exists():
-        raise ReplayCancelled
-
-
-def _finish(run: ReplayRun, status: RunStatus, error: str = "") -> None:
-    run.status, run.error, run.finished_at = status, storable_text(error), timezone.now()
-    with transaction.atomic():
-        run.save(update_fields=["status", "error", "finished_at", "result"])
-        _tell(run)
-
-
-def _tell(run: ReplayRun) -> None:
-    seq = Session.objects.values_list("last_seq", flat=True).get(pk=run.session_id)
-    notify(Notice(session=run.session_id, seq=seq, kind=REPLAY_KIND, ids=(run.pk,)))

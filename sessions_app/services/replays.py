@@ -1,15 +1,18 @@
-"""Asking for a simulated replay, and asking it to stop."""
+"""Simulated replays: asked for, stored step by step, stopped. Nothing of the session itself is written."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
+from django.utils import timezone
 
+from compaction.storable import storable_text
 from sessions_app.deferring import defer_replay
-from sessions_app.models import ReplayRun, RunStatus, Session
+from sessions_app.models import ReplayRun, ReplayStep, RunStatus, Session
+from sessions_app.notifications import REPLAY_KIND, Notice, notify
 
 
 def request_replay(
@@ -45,3 +48,34 @@ def cancel_replay(run_id: int) -> bool:
         if queued.update(status=RunStatus.CANCELLED, cancel_requested=True):
             return True
         return bool(ReplayRun.objects.filter(pk=run_id, status=RunStatus.RUNNING).update(cancel_requested=True))
+
+
+def begin_replay(run: ReplayRun) -> None:
+    """Note that the run begins, without the steps of an attempt before."""
+    with transaction.atomic():
+        ReplayStep.objects.filter(run=run).delete()
+        run.status, run.started_at, run.progress_done = RunStatus.RUNNING, timezone.now(), 0
+        run.save(update_fields=["status", "started_at", "progress_done"])
+
+
+def store_steps(run: ReplayRun, steps: Sequence[ReplayStep], turns_done: int) -> bool:
+    """Store steps and progress; False when somebody asked the run to stop."""
+    with transaction.atomic():
+        ReplayStep.objects.bulk_create(steps)
+        run.progress_done = turns_done
+        run.save(update_fields=["progress_done", "progress_total"])
+        _tell(run)
+    return not ReplayRun.objects.filter(pk=run.pk, cancel_requested=True).exists()
+
+
+def finish_replay(run: ReplayRun, status: RunStatus, error: str = "") -> None:
+    """Note how the run ended, with the result that was set on it."""
+    run.status, run.error, run.finished_at = status, storable_text(error), timezone.now()
+    with transaction.atomic():
+        run.save(update_fields=["status", "error", "finished_at", "result"])
+        _tell(run)
+
+
+def _tell(run: ReplayRun) -> None:
+    seq = Session.objects.values_list("last_seq", flat=True).get(pk=run.session_id)
+    notify(Notice(session=run.session_id, seq=seq, kind=REPLAY_KIND, ids=(run.pk,)))

@@ -2,8 +2,11 @@
 
 import json
 import os
+import shutil
+import sqlite3
 import subprocess
 import sys
+import threading
 from collections import Counter
 from io import StringIO
 from pathlib import Path
@@ -172,3 +175,39 @@ def test_every_row_and_pass_of_a_file_is_stored_once_and_a_second_import_adds_no
     before = MessageRow.objects.count()
     run(path)
     assert MessageRow.objects.count() == before
+
+
+WRITES = 400
+
+
+def write_messages(path, started):
+    """Write rows into a store as its owner does, one commit each."""
+    store = sqlite3.connect(path)
+    store.execute("PRAGMA journal_mode = WAL")
+    (session_id,) = store.execute("SELECT id FROM sessions WHERE title = 'Small talk'").fetchone()
+    for number in range(WRITES):
+        store.execute(
+            "INSERT INTO messages (session_id, role, content, timestamp) VALUES (?, 'user', ?, ?)",
+            (session_id, f"written {number}", 1.9e9 + number),
+        )
+        store.commit()
+        started.set()
+    store.close()
+
+
+def test_s14_importing_a_store_while_its_owner_writes_loses_no_write(tmp_path):
+    path = tmp_path / "state.db"
+    shutil.copyfile(SAMPLE, path)
+    started = threading.Event()
+    owner = threading.Thread(target=write_messages, args=(path, started))
+    owner.start()
+    assert started.wait(10)
+    for _ in range(5):
+        run(path)
+    owner.join()
+    with sqlite3.connect(path) as store:
+        assert store.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        told = store.execute("SELECT count(*) FROM messages WHERE content LIKE 'written %'").fetchone()
+    assert told == (WRITES,)
+    run(path)
+    assert MessageRow.objects.filter(content__startswith="written ").count() == WRITES
