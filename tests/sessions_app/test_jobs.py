@@ -139,7 +139,8 @@ def test_the_job_of_a_worker_that_lives_is_left_to_it(talked):
             " WHERE id = (SELECT min(id) FROM procrastinate_jobs)"
         )
     rescue()
-    assert statuses("rescue_jobs") == ["succeeded"]
+    # The worker may have asked for another rescue of its own while it was there.
+    assert statuses("rescue_jobs")[0] == "succeeded"
     assert statuses("finalize_turn")[0] == "doing"
 
 
