@@ -98,6 +98,7 @@ class ExtractiveSummarizer:
         """A summary of at most `request.budget_tokens`, never empty."""
         fresh = list(_new_entries(request.messages))
         entries = _distinct([*_earlier_entries(parse_sections(request.earlier)), *fresh])
+        entries = entries or [_last_words(request.messages)]
         is_zh = is_chinese(" ".join(message.text[:500] for message in request.messages) or request.earlier)
         frame = _Frame(
             note=NOTE_ZH if is_zh else NOTE,
@@ -167,6 +168,15 @@ def _new_entries(messages: tuple[Message, ...]) -> Iterator[_Entry]:
             yield from _from_assistant(message.text)
     yield from _from_tools(list(tool_facts(messages)))
     yield from _task(messages)
+
+
+def _last_words(messages: tuple[Message, ...]) -> _Entry:
+    """What to say when nothing is worth quoting: the last text there was, else what the rows consisted of."""
+    text = next((message.text for message in reversed(messages) if message.text.strip()), "")
+    names = ", ".join(dict.fromkeys(call.name for message in messages for call in message.tool_calls))
+    without_text = f"{len(messages)} rows without text" + (f"; called {names}" if names else "")
+    told = clip(" ".join(text.split()), _ENTRY_CHARS) or without_text
+    return _Entry(Section.STATE, told, _WORTH[Section.STATE])
 
 
 def _task(messages: tuple[Message, ...]) -> Iterator[_Entry]:

@@ -67,6 +67,11 @@ def test_actions_go_on_being_numbered():
     assert "3. Fixed `undo()` in src/store.py." in ask(earlier=earlier)
 
 
+def test_when_nothing_is_worth_quoting_the_last_words_are():
+    assert "Have a great day!" in ask([assistant("Have a great day!")])
+    assert "1 rows without text; called look" in ask([assistant("", call("1", "look", "{}"))])
+
+
 def test_the_same_input_gives_the_same_summary():
     assert ask() == ask()
 
