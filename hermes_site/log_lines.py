@@ -33,11 +33,18 @@ def logging_settings(shape: str, level: str) -> dict[str, Any]:
                 "()": structlog.stdlib.ProcessorFormatter,
                 "foreign_pre_chain": SHARED_PROCESSORS,
                 "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderers(shape)],
-            }
+            },
+            # The shape that the report on micro compaction reads, whatever the console shows.
+            "agent_log": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
         },
-        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "chosen"}},
+        "handlers": {
+            "console": {"class": "logging.StreamHandler", "formatter": "chosen"},
+            "agent_log": {"class": "hermes_site.agent_log.AgentLogHandler", "formatter": "agent_log"},
+        },
         "root": {"handlers": ["console"], "level": level},
         "loggers": {
+            # Never quieter than INFO: these lines are a record, not chatter.
+            "hermes.compaction": {"handlers": ["agent_log"], "level": "INFO"},
             # Both tell at their INFO what every start and every poll does anyway.
             "procrastinate": {"level": "WARNING"},
             "psycopg": {"level": "WARNING"},

@@ -37,6 +37,8 @@ def delete_session(session_id: int) -> Deletion:
     with transaction.atomic():
         chain = _chain(Session.objects.get(pk=session_id))
         ids = [session.pk for session in chain]
+        # Whoever is about to append waits here, and then finds the session gone.
+        list(Session.objects.select_for_update().filter(pk__in=ids).order_by("pk").values_list("pk"))
         kept = tuple(
             Session.objects.filter(parent_id__in=ids)
             .exclude(pk__in=ids)

@@ -1,4 +1,7 @@
+import threading
+
 import pytest
+from django.db import connection
 from row_builder import COUNTER
 from source_builder import TurnEnded, recorded, rewound, row, source, summary, tool_call
 
@@ -280,6 +283,28 @@ def test_s09_after_a_restart_rows_go_on_from_what_is_stored(bring_in):
     _, session = bring_in(*ten, *five)
     by_role = [MessageRow.objects.filter(session=session, role=role).count() for role in ("user", "assistant", "tool")]
     assert by_role == [4, 3, 8]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_same_source_imported_twice_at_once_is_one_session(project):
+    start, outcomes = threading.Barrier(2), []
+    events = [row(f"r{n}", "user" if n % 2 else "assistant") for n in range(50)]
+
+    def bring():
+        try:
+            start.wait()
+            outcomes.append(import_session(project, source(*events, recorded(["r1"], "s")), COUNTER))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=bring) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted((one.rows_added, one.rows_present, one.passes_added) for one in outcomes) == [(0, 50, 0), (50, 0, 1)]
+    session = Session.objects.get()
+    assert counted(session) == recounted(session.pk)
 
 
 @pytest.mark.parametrize(
