@@ -68,7 +68,7 @@ _PATTERNS: Final = (
     (
         AnchorKind.FIGURE,
         re.compile(
-            r"(?<![\w.])\d[\d,.]*\s?(?:ms|s|min|h|kB|KB|MB|GB|MiB|GiB|tokens?|rows?|%|px|req/s|rps|次|秒|毫秒|行|个)(?!\w)"
+            r"(?<![\w.])\d+(?:[.,]\d+)*\s?(?:ms|s|min|h|kB|KB|MB|GB|MiB|GiB|tokens?|rows?|%|px|req/s|rps|次|秒|毫秒|行|个)(?!\w)"
         ),
     ),
 )
@@ -120,8 +120,17 @@ def _is_telling(kind: AnchorKind, text: str) -> bool:
     if kind is AnchorKind.HASH:
         return bool(_DIGIT.search(text) and _LETTER.search(text))
     if kind is AnchorKind.PATH:
-        return "." in text.rsplit("/", 1)[-1] or text.count("/") > 1
+        return _is_telling_path(text)
     return "[REDACTED]" not in text
+
+
+def _is_telling_path(text: str) -> bool:
+    """Whether a path names a file or a place worth remembering: not the sides of a diff, not an address with a number
+    in it that stands for one of many."""
+    parts = [part for part in text.split("/") if part]
+    if parts[0] in ("a", "b") or any(part.isdigit() for part in parts):
+        return False
+    return "." in parts[-1] or len(parts) > 2
 
 
 def command_of(arguments: str) -> str:

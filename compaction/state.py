@@ -23,11 +23,13 @@ class CompactionState:
     turns_since_pass: finished turns since the cadence last let a pass run.
     failing_exchange, exchange_failures: first row of the exchange that failed last, and how often in a row.
     defrag_hold_tokens: size of the rolling summary when a defrag last gained nothing; None when defrag may run.
-    defrag_hold_passes: passes since then. defrag_failures: failed defrags in a row. defrag_requested: a cut-off reply asked for a defrag next.
+    defrag_hold_passes: passes since then. defrag_failures: failed defrags in a row.
+    defrag_requested: a cut-off reply asked for a defrag next.
     passes_total, tokens_saved_total: run over the whole session; failed passes count, saved tokens may be negative.
-    batch_strikes: ineffective batches in a row. paused_until, cooldown_until: epoch seconds, None when free.
-    paused_at_tokens: live tokens when the breaker opened. batch_failures: failed batch calls in a row.
+    batch_strikes: ineffective batches in a row. batch_failures: failed batch calls in a row.
+    paused_until, cooldown_until: epoch seconds, None when free. paused_at_tokens: live tokens when the breaker opened.
     batch_committed_at: epoch seconds of the newest committed batches, oldest first.
+    prune_rearm_tokens: live tokens from which on a proactive prune may run again; None when it may.
     last_error: reason of the last failure, empty after a success.
     """
 
