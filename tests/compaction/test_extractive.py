@@ -170,9 +170,9 @@ def test_anchors_of_the_earlier_summary_are_carried_on():
 
 
 def test_kept_and_lost_anchors_are_told_apart():
-    anchors = find_anchors([Message(Role.TOOL, "a/kept.py b/lost.py")])
-    kept, lost = kept_and_lost(anchors, "still mentions a/kept.py")
-    assert ([anchor.text for anchor in kept], [anchor.text for anchor in lost]) == (["a/kept.py"], ["b/lost.py"])
+    anchors = find_anchors([Message(Role.TOOL, "src/kept.py src/lost.py")])
+    kept, lost = kept_and_lost(anchors, "still mentions src/kept.py")
+    assert ([anchor.text for anchor in kept], [anchor.text for anchor in lost]) == (["src/kept.py"], ["src/lost.py"])
 
 
 def test_tool_facts_quote_the_verdict_of_a_command():
