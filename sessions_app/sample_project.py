@@ -8,6 +8,7 @@ last, because a site without any person is a site that is not set up yet.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -37,6 +38,8 @@ from sessions_app.services.owner import ensure_local_owner
 
 SLUG: Final = "samples"
 SETTINGS: Final[dict[str, Any]] = {"compression": {"threshold": 0.80, "micro_compact": True}}
+# What an endpoint would say of the calls that fail.
+FAILURES: Final = {"timeout": "no answer within 30 s", "http_500": "the model's server ran out of memory"}
 # Between two lines of progress.
 TURNS_TOLD: Final = 30
 
@@ -59,7 +62,8 @@ def load_samples(checkout: Checkout, counter: TokenCounter) -> Iterator[str]:
 def failing_summarizer(passes: int) -> Summarizer:
     """The summarizer that often fails, as it goes on after so many passes of a play that was broken off."""
     replies = [reply_from_script(entry, f"reply {number}") for number, entry in enumerate(failing_replies(), 1)]
-    return ScriptedSummarizer(replies[min(passes, len(replies) - 1) :], "a small local model")
+    told = [replace(reply, error_detail=FAILURES.get(reply.error, "")) for reply in replies]
+    return ScriptedSummarizer(told[min(passes, len(told) - 1) :], "qwen3-4b")
 
 
 def samples_project() -> Project:
@@ -77,7 +81,7 @@ def import_samples(folder: Path, project: Project, checkout: Checkout, counter: 
     """The sessions that come from files."""
     for name in (CHINESE, COMPACTED):
         path = folder / f"{name}.jsonl"
-        path.write_text(sample_text(name, sample_session(name, checkout, counter)), encoding="utf-8")
+        path.write_text(sample_text(name, sample_session(name, checkout, counter), counter), encoding="utf-8")
         for file in import_paths([path], project, counter):
             for session in file.sessions:
                 yield f"{session.title}: {session.rows_added:,} rows imported, {session.rows_present:,} were there"

@@ -59,14 +59,15 @@ def sample_session(name: str, checkout: Checkout, counter: TokenCounter) -> Samp
 def sample_files(checkout: Checkout, counter: TokenCounter) -> Iterator[SampleFile]:
     """All samples as files, one after the other."""
     for name in NAMES:
-        yield SampleFile(f"{name}.jsonl", sample_text(name, sample_session(name, checkout, counter)))
+        yield SampleFile(f"{name}.jsonl", sample_text(name, sample_session(name, checkout, counter), counter))
     yield SampleFile(f"{FAILING}.replies.json", json.dumps(failing_replies(), ensure_ascii=False, indent=1) + "\n")
 
 
-def sample_text(name: str, session: SampleSession) -> str:
+def sample_text(name: str, session: SampleSession, counter: TokenCounter) -> str:
     """The sample in the form it is kept in: as exported by Hermes, the compacted one as written by Claude Code."""
     if name == COMPACTED:
-        return "\n".join(claude_lines(session, story_part(name, "summary").strip())) + "\n"
+        summary = story_part(name, "summary").strip()
+        return "\n".join(claude_lines(session, summary, counter.count(summary))) + "\n"
     return export_line(session) + "\n"
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from compaction.messages import Role, ToolCall
+from sessions_app.samples.fitting import FIRST_TOKEN_SECONDS, WRITING_SPEED
 from sessions_app.samples.transcript import SampleRow, SampleSession
 
 VERSION = "2.1.39"
@@ -56,15 +57,15 @@ class Chain:
         return str(UUID(int=self.random.getrandbits(128), version=4))
 
 
-def claude_lines(session: SampleSession, summary: str) -> tuple[str, ...]:
+def claude_lines(session: SampleSession, summary: str, summary_tokens: int) -> tuple[str, ...]:
     """The file's lines. The context is compacted to `summary` where the second phase begins."""
     chain = Chain(session, Random(f"{session.story.session_id}/claude"))
     first_phase = session.story.phases[0].name
     context_tokens, is_compacted = session.system.tokens, False
     for turn in session.turns:
         if turn.phase != first_phase and not is_compacted:
-            add_boundary(chain, turn.rows[0].at - 40.0, context_tokens, summary)
-            is_compacted = True
+            add_boundary(chain, turn.rows[0].at - 40.0, context_tokens, summary, summary_tokens)
+            context_tokens, is_compacted = session.system.tokens + summary_tokens, True
         for row in turn.rows:
             add_row(chain, row, context_tokens)
             context_tokens += row.tokens
@@ -72,8 +73,10 @@ def claude_lines(session: SampleSession, summary: str) -> tuple[str, ...]:
     return (compact_json(title), *chain.lines)
 
 
-def add_boundary(chain: Chain, at: float, context_tokens: int, summary: str) -> None:
+def add_boundary(chain: Chain, at: float, context_tokens: int, summary: str, summary_tokens: int) -> None:
     logical_parent, chain.parent = chain.parent, None
+    figures = {"preTokens": context_tokens, "postTokens": chain.session.system.tokens + summary_tokens}
+    duration_ms = round(1_000 * (FIRST_TOKEN_SECONDS + summary_tokens / WRITING_SPEED))
     chain.add(
         at,
         "system",
@@ -82,7 +85,7 @@ def add_boundary(chain: Chain, at: float, context_tokens: int, summary: str) -> 
         content="Conversation compacted",
         isMeta=False,
         level="info",
-        compactMetadata={"trigger": "manual", "preTokens": context_tokens},
+        compactMetadata={"trigger": "manual", **figures, "durationMs": duration_ms},
     )
     message = {"role": "user", "content": summary}
     chain.add(at + 1.2, "user", message=message, isVisibleInTranscriptOnly=True, isCompactSummary=True)

@@ -5,7 +5,7 @@ start: 2026-11-20T12:40:05Z
 cwd: /home/teo/hermes-sessions
 system:
 | You are Claude Code, working in the user's terminal.
-== before tokens=22000 hours=2.4
+== before tokens=38000 hours=2.4
 >> 1
 After a kill -9 of the whole process group the site sometimes doesn't come up again: "the database server did not answer within 10 s". A second start then works. Find out why.
 
@@ -39,7 +39,7 @@ Who is 39871 and why doesn't it reap?
 | State:  S (sleeping)
 | PPid:   1
 | SigCgt: 0000000000010002
-! grep in=hermes_site Popen|subprocess|os\.fork|setsid
+! grep in=. Popen|subprocess|os\.fork|setsid
 ! read hermes_site/postgres/server.py
 --
 39871 is the shell that `make run` started. It became the zombie's parent because the process between them, our site, was killed. A shell reaps children it knows about; this one was adopted as a result of how the session was set up and isn't waiting for it. It will only go away when the terminal closes.
@@ -58,6 +58,7 @@ It reads the number out of `postmaster.pid` and checks that such a process exist
 Then write down, as a table, all the states postmaster.pid can be in and what we should do in each. Before code.
 --
 Checking the format of the file first, so that the table covers damaged ones too.
+! read hermes_site/postgres/postmaster.py
 ! sh od -c var/database/postmaster.pid | head
 | 0000000   3   9   8   7   7  \n   /   h   o   m   e   /   t   e   o   /
 | 0000020   h   e   r   m   e   s   -   s   e   s   s   i   o   n   s   /
@@ -79,6 +80,7 @@ Removing the file is only safe where we're sure; the last line is the case where
 Good table. Last line: what would the sentence be?
 --
 ! grep in=hermes_site ImproperlyConfigured\(|raise
+! read hermes_site/postgres/errors.py
 ! read hermes_site/env.py
 --
 > The data folder /home/teo/hermes-sessions/var/database is in use by process 39877, which belongs to another user. Stop it, or give this checkout another folder with HERMES_SITE_VAR_DIR.
@@ -152,12 +154,15 @@ Write it. A small pure function that takes facts and returns a verdict, so that 
 | def test_a_lock_file_means_what_the_table_says(pid_text, holder, verdict):
 |     assert judge(pid_text, holder, HERE) is verdict
 ! test tests/site/test_lock_file.py
+! sh ls tests/site && wc -l hermes_site/postgres/*.py
+~ count hermes_site
 --
 The table is code now, and every line of it is a case in one test. Next is the part that looks at real processes.
 >> 1
 Do that part with psutil. Mind containers: psutil may raise AccessDenied for cwd.
 --
-! grep in=hermes_site import psutil|psutil\.
+! grep in=. import psutil|psutil\.
+! read hermes_site/postgres/embedded.py
 ! patch hermes_site/postgres/lock_file.py
 +
 +
@@ -206,6 +211,8 @@ The test needs a parent that doesn't reap: a small Python process that starts th
 --
 That's the failure from this morning, reproduced with processes of the test's own. The launcher doesn't ask the new function yet.
 ! grep in=hermes_site def start|is_running
+! sh tail -n 60 var/test/server.log
+~ postgres 13:31
 ! patch hermes_site/postgres/server.py
 +     verdict = judge(first_line(lock), holder_of_lock(lock), str(folder))
 +     if verdict is Verdict.REMOVE_AND_START:
@@ -231,6 +238,8 @@ So a start that comes within that second can still fail. That's a second, rarer 
 Then handle it: wait for them, bounded. No blind sleep.
 --
 ! grep in=hermes_site wait|poll|monotonic
+! sh tail -n 80 var/database/server.log
+~ postgres 13:55
 ! patch hermes_site/postgres/server.py
 + def wait_for_orphans(folder: str, until: float) -> None:
 +     """Backends outlive a killed postmaster by about a second; a start before that fails on their shared memory."""
@@ -257,6 +266,7 @@ Fifty starts, no failure. In nine rounds backends had survived and the launcher 
 How does it look as root, where the server runs as another user?
 --
 ! read hermes_site/postgres/account.py
+! read hermes_site/postgres/place.py
 ! grep in=hermes_site setuid|setgid|getpwnam|geteuid
 ! sh sudo -n true && sudo make test-root ONLY=lock_file
 | tests/site/test_lock_file.py .........    [100%]
@@ -271,8 +281,8 @@ And the other way round: started once as root, then as me?
 | drwx------ 19 nobody nogroup 4096 Nov 20 14:20 var/database
 | teo
 | The data folder /home/teo/hermes-sessions/var/database belongs to nobody. Start as root again, or give this checkout another folder with HERMES_SITE_VAR_DIR.
-! grep in=hermes_site belongs to
-! read hermes_site/postgres/account.py
+! grep in=. belongs to
+! read hermes_site/postgres/place.py
 --
 That gives a clear sentence and stops, which is all it can do: a normal user can't read that folder. I wouldn't try to repair ownership; it would need root and could take data away from a server that's running.
 >> 0.9
@@ -292,6 +302,9 @@ Leave it like that. Changelog and a short note in docs/decisions on "why we remo
 | is not its data folder, which PostgreSQL never does.
 ! sh git diff --stat
 ~ changes hermes_site
+! test tests/site/test_lock_file.py tests/site/test_start_after_kill.py
+! sh tail -n 60 var/test/server.log
+~ postgres 14:45
 --
 Both written. The decision names the one case in which removing would be wrong, and why it can't occur.
 == after tokens=10500 hours=1.3

@@ -26,9 +26,9 @@ def short_rounds(request):
 
 
 @pytest.mark.parametrize("name", [LONG, CHINESE, FAILING])
-def test_an_export_is_one_line_with_the_session_and_its_messages(tell, name):
+def test_an_export_is_one_line_with_the_session_and_its_messages(tell, counter, name):
     session = tell(name)
-    (line,) = sample_text(name, session).splitlines()
+    (line,) = sample_text(name, session, counter).splitlines()
     facts = json.loads(line)
     assert facts["id"] == session.story.session_id and facts["title"] == session.story.title
     assert facts["message_count"] == len(facts["messages"]) == len(session.rows) - 1
@@ -39,8 +39,8 @@ def test_an_export_is_one_line_with_the_session_and_its_messages(tell, name):
 
 
 @pytest.fixture
-def compacted(tell):
-    title, *records = map(json.loads, sample_text(COMPACTED, tell(COMPACTED)).splitlines())
+def compacted(tell, counter):
+    title, *records = map(json.loads, sample_text(COMPACTED, tell(COMPACTED), counter).splitlines())
     assert title["summary"] == tell(COMPACTED).story.title and title["leafUuid"] == records[-1]["uuid"]
     return records
 
@@ -53,7 +53,8 @@ def test_a_claude_file_hangs_together_by_parents_and_breaks_once(compacted):
     assert parents[0] is None and len(breaks) == 1
     boundary, summary = compacted[breaks[0] + 1 : breaks[0] + 3]
     assert boundary["subtype"] == "compact_boundary" and boundary["logicalParentUuid"] == ids[breaks[0]]
-    assert boundary["compactMetadata"]["preTokens"] > 20_000
+    figures = boundary["compactMetadata"]
+    assert figures["preTokens"] > 20_000 > figures["postTokens"] > 500 and figures["durationMs"] > 5_000
     assert summary["isCompactSummary"] and summary["parentUuid"] == boundary["uuid"]
 
 

@@ -92,7 +92,7 @@ def test_the_stories_speak_of_this_checkout(counter):
     for name in NAMES:
         sample_session(name, checkout, counter)
     # A rename here and there may run ahead of the stories; `write_samples` tells which ones.
-    assert len([place for place in checkout.missing if " " not in place]) <= 8
+    assert len([place for place in checkout.missing if " " not in place]) <= 5
 
 
 def test_a_fact_of_the_checkout_is_filled_in(checkout):
