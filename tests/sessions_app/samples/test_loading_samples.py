@@ -44,7 +44,7 @@ def test_loading_fills_the_project_and_loading_again_changes_nothing(db, tell, c
     call_command("load_samples")
     assert snapshot() == before
     lines = capsys.readouterr().out.strip().splitlines()
-    assert [bool(re.search("0 rows imported|is there|are in the project", line)) for line in lines] == [True] * 5
+    assert [bool(re.search("is there|are in the project", line)) for line in lines] == [True] * 5
 
 
 def check_complete(session, told):

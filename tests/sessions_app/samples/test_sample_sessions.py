@@ -173,4 +173,4 @@ def test_the_chinese_session_is_chinese(tell):
 
 def test_samples_differ_in_model_and_size(tell):
     assert len({tell(name).story.model for name in NAMES}) == len(NAMES)
-    assert tell(CHINESE).tokens < tell(COMPACTED).tokens < tell(FAILING).tokens < tell(LONG).tokens
+    assert tell(CHINESE).tokens < min(tell(FAILING).tokens, tell(COMPACTED).tokens) < tell(LONG).tokens / 3
