@@ -33,7 +33,8 @@ STALE_SECTIONS: Final = frozenset({Section.ASKS, Section.REMAINING})
 STALE_MARK: Final = "(STALE: as of the compaction)"
 _EMPTY: Final = "(none)"
 _HEADING: Final = re.compile(r"^#{1,6}\s+(.+?)\s*#*\s*$")
-_ENTRY: Final = re.compile(r"^(?:[-*•]\s+|(\d+)[.)]\s+)")
+_ENTRY: Final = re.compile(r"^(?:[-*•]\s+|\d+[.)]\s+)")
+_NUMBER: Final = re.compile(r"^\s*(\d{1,6})[.)]\s")
 
 # Words in foreign headings, most telling first, and the section they belong to.
 _FOREIGN_WORDS: Final = (
@@ -69,13 +70,14 @@ class Sections:
     """A summary taken apart. entries: per section, in order, without bullets or numbers.
 
     folded: foreign headings that were folded in. missing: sections the text did not have. preface: text in front of
-    the first heading.
+    the first heading. last_action: the highest number among the completed actions, 0 when there is none.
     """
 
     entries: Mapping[Section, tuple[str, ...]]
     folded: tuple[str, ...] = ()
     missing: tuple[Section, ...] = ()
     preface: str = ""
+    last_action: int = 0
 
     def of(self, section: Section) -> tuple[str, ...]:
         """The entries of `section`; none when it is empty or missing."""
@@ -88,6 +90,7 @@ def parse_sections(text: str) -> Sections:
     folded: list[str] = []
     preface: list[str] = []
     current: Section | None = None
+    last_action = 0
     for line in text.splitlines():
         heading = _HEADING.match(line)
         if heading:
@@ -98,10 +101,12 @@ def parse_sections(text: str) -> Sections:
         elif current is None:
             preface.append(line)
         else:
+            number = _NUMBER.match(line)
+            last_action = max(last_action, int(number[1])) if number and current is Section.COMPLETED else last_action
             _add_line(found[current], line)
     missing = tuple(section for section in Section if section not in found and section is not Section.ANCHORS)
     entries = {section: tuple(lines) for section, lines in found.items()}
-    return Sections(MappingProxyType(entries), tuple(folded), missing, "\n".join(preface).strip())
+    return Sections(MappingProxyType(entries), tuple(folded), missing, "\n".join(preface).strip(), last_action)
 
 
 def _section_named(heading: str) -> tuple[Section, bool]:

@@ -1,104 +1,67 @@
-"""Prose as sentences, and what a sentence is about: a decision, a rule, something done, an error, a plan.
+"""Prose as sentences: what an agent or a user said, taken apart into pieces that can be quoted on their own.
 
-English and Chinese. The cues are plain words; nothing here understands text. It is good enough to choose which
-sentences to quote, and never changes one.
+Code, tables, heading marks, bullets, courtesies and openers ("Perfect!", "You're right,") are left out. A line that
+announces a list is joined with its items, because neither says anything without the other. Nothing else is changed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from enum import StrEnum
+from dataclasses import dataclass
 from typing import Final
 
-_FENCED: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_TABLE_OR_RULE: Final = re.compile(r"^\s*(?:\|.*|[-=*_]{3,}\s*)$", re.MULTILINE)
-_BOUNDARY: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'`(\[*])|(?<=[。！？；])|\n+")
-_LEADING: Final = re.compile(r"^(?:#{1,6}\s+|>\s*|[-*•]\s+|\d+[.)、]\s*|\*\*)+")
+_FENCED: Final = re.compile(r"```.*?(?:```|\Z)|<(\w+)>\s*\{.*?\}\s*</\1>", re.DOTALL)
+_TABLE_OR_RULE: Final = re.compile(r"^\s*(?:\|.*|[-=*_]{3,}\s*)$")
+_HEADING: Final = re.compile(r"^\s*(?:#{1,6}\s+(.*?)\s*#*|\*\*([^*]{2,60})\*\*:?)\s*$")
+_BULLET: Final = re.compile(r"^\s*(?:>\s*)*(?:[-*•]|\d{1,3}[.)、]|[✅✓❌☑✔️]+)\s+")
+_MARKS: Final = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)|[✅✓✔❌☑🎉🚀✨️]")
+_BOUNDARY: Final = re.compile(r"(?<=[.!?])[\"')]?\s+(?=[A-Z\"'`(\[])|(?<=[。！？；])")
+_ANNOUNCES: Final = re.compile(r"[:：]\s*$")
 _CJK: Final = re.compile("[\u4e00-\u9fff]")
-_MOST_SCANNED_CHARS: Final = 60_000
+_OPENER: Final = re.compile(
+    r"^(?:you(?:['’]re| are) (?:absolutely |completely |totally )?(?:right|correct)|good (?:question|catch|point|idea)|"
+    r"great(?: question| point| catch)?|perfect|excellent|awesome|sure|ok(?:ay)?|yes|no problem|got it|i see|ah|hm+|"
+    r"right|wonderful|nice|of course|certainly|absolutely|alright|now|wait|actually|so|indeed|"
+    r"好的|好|当然(?:可以)?|没问题|明白了|是的|对)(?:\s*[!.,:;—–-]+\s*|[！。，：]\s*)",
+    re.IGNORECASE,
+)
 # Courtesies say nothing about the work, whatever words they hold.
 _COURTESY: Final = re.compile(
     r"\b(?:have a (?:great|good|nice|wonderful|fantastic|lovely)|feel free|let me know|happy to (?:help|assist)|"
-    r"looking forward|you['’]re welcome|here to (?:help|assist)|any (?:other|further) (?:questions|assistance)|"
-    r"thank you|thanks for|great question|good catch)\b|不客气|随时告诉我|祝你",
+    r"looking forward|you['’]re welcome|here to (?:help|assist)|"
+    r"(?:any|anything)\b.{0,40}\b(?:questions|assist\w*|help)|"
+    r"thank you|thanks for|safe travels|how can i (?:help|assist)|how may i)\b|"
+    r"不客气|随时告诉我|祝你|祝您|还有什么|需要帮助|很高兴",
     re.IGNORECASE,
 )
-
-
-class Cue(StrEnum):
-    """What a sentence is about; `NONE` when no cue is found."""
-
-    RULE = "rule"
-    DECISION = "decision"
-    ERROR = "error"
-    DONE = "done"
-    PLAN = "plan"
-    QUESTION = "question"
-    NONE = "none"
-
-
-_CUES: Final = (
-    (
-        Cue.RULE,
-        re.compile(
-            r"\b(?:never|do not|don['’]t|must(?: not)?|mustn['’]t|always|only (?:use|change|touch)|avoid|"
-            r"leave .{1,40} alone|without (?:changing|touching)|no (?:new|more) \w+|forbidden)\b|"
-            r"不要|不得|禁止|必须|别动|不能|不许|只能|务必|一律",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        Cue.DECISION,
-        re.compile(
-            r"\b(?:decid\w+|decision|chose|choose|chosen|instead of|rather than|we(?:['’]ll| will) (?:use|keep|go)|"
-            r"settled on|agreed|because|the reason|so that|trade-?off)\b|决定|选择|采用|改用|因为|而不是|原因|方案",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        Cue.ERROR,
-        re.compile(
-            r"\b(?:error|fail(?:s|ed|ing|ure)?|exception|traceback|bug|broken|crash\w*|regress\w+|root cause|wrong|"
-            r"leak\w*|timeout|timed out|race)\b|错误|失败|异常|崩溃|报错|问题出在|根因|超时|缺陷",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        Cue.DONE,
-        re.compile(
-            r"\b(?:added|fixed|changed|updated|implemented|removed|renamed|moved|created|wrote|replaced|refactored|"
-            r"committed|merged|deployed|verified|confirmed|pass(?:es|ed)|done|finished|completed|works now)\b|"
-            r"已|完成|修复|添加|新增|修改|删除|重构|更新了|通过了|提交",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        Cue.PLAN,
-        re.compile(
-            r"\b(?:next|then i|will|let me|going to|remaining|still (?:need|to)|todo|to do|plan to|should)\b|"
-            r"接下来|下一步|然后|待办|还需要|将要|计划|剩下",
-            re.IGNORECASE,
-        ),
-    ),
+_CODE: Final = re.compile(
+    r"[;{}]$|^(?:def|class|import|from|const|let|var|return|int|public|private|func|fn)\s\S+.*[=(:]"
 )
+_MOST_SCANNED_CHARS: Final = 60_000
+_JOINED_CHARS: Final = 240
+_LEAST_CHARS: Final = 12
 
 
-def sentences(text: str) -> Iterator[str]:
-    """The sentences of `text` in order, without code blocks, tables, bullets, heading marks and courtesies."""
-    prose = _TABLE_OR_RULE.sub("", _FENCED.sub("\n", text[:_MOST_SCANNED_CHARS]))
-    for piece in _BOUNDARY.split(prose):
-        sentence = " ".join(_LEADING.sub("", piece.strip()).replace("**", "").split()).strip("*_ ")
-        is_long_enough = len(sentence) > 3 or (sentence and is_chinese(sentence))
-        if is_long_enough and not _COURTESY.search(sentence):
-            yield sentence
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A piece that can be quoted. heading: the nearest heading above it, empty when there is none."""
+
+    text: str
+    heading: str = ""
 
 
-def cue_of(sentence: str) -> Cue:
-    """The first cue that is found in `sentence`, in the order of `Cue`."""
-    if sentence.endswith(("?", "？")):
-        return Cue.QUESTION
-    return next((cue for cue, pattern in _CUES if pattern.search(sentence)), Cue.NONE)
+def sentences(text: str) -> Iterator[Sentence]:
+    """The sentences of `text`, in order."""
+    heading = ""
+    for line, is_heading in _joined_lines(_FENCED.sub("\n", text[:_MOST_SCANNED_CHARS])):
+        if is_heading:
+            heading = line
+            continue
+        for piece in _BOUNDARY.split(line):
+            cleaned = _cleaned(piece)
+            if _says_something(cleaned):
+                yield Sentence(cleaned, heading)
 
 
 def is_chinese(text: str) -> bool:
@@ -114,3 +77,56 @@ def clip(text: str, limit_chars: int) -> str:
     cut = text[: limit_chars - 1]
     space = cut.rfind(" ", limit_chars // 2)
     return (cut[:space] if space > 0 else cut).rstrip(" ,;:") + "…"
+
+
+def _joined_lines(text: str) -> Iterator[tuple[str, bool]]:
+    """Lines without bullets; a line that announces a list comes with as many of its items as fit. Headings are told."""
+    announced: list[str] = []
+    for raw in text.splitlines():
+        if not raw.strip() or _TABLE_OR_RULE.match(raw):
+            continue
+        heading = _HEADING.match(raw)
+        line = _MARKS.sub("", _BULLET.sub("", heading[1] or heading[2] if heading else raw)).strip()
+        if announced and _BULLET.match(raw):
+            announced.append(line.rstrip(" :："))
+            continue
+        yield from _told(announced)
+        announced = []
+        if heading:
+            yield line.rstrip(":： "), True
+        elif _ANNOUNCES.search(line):
+            announced = [line]
+        else:
+            yield line, False
+    yield from _told(announced)
+
+
+def _told(announced: list[str]) -> Iterator[tuple[str, bool]]:
+    """An announced list as one line; an announcement without a list says nothing."""
+    if len(announced) < 2:
+        return
+    joined = announced[0]
+    for count, item in enumerate(announced[1:]):
+        if len(joined) + len(item) > _JOINED_CHARS:
+            joined += " …" if count else f" {clip(item, _JOINED_CHARS)}"
+            break
+        joined += f"{'; ' if count else ' '}{item.rstrip('.;。；')}"
+    yield joined, False
+
+
+def _cleaned(piece: str) -> str:
+    text = " ".join(piece.split()).strip("*_ ")
+    for _ in range(3):
+        shorter = _OPENER.sub("", text)
+        if shorter == text or not shorter:
+            break
+        text = shorter[:1].upper() + shorter[1:]
+    return text
+
+
+def _says_something(text: str) -> bool:
+    if _CODE.search(text):
+        return False
+    if len(_CJK.findall(text)) >= 4:
+        return not _COURTESY.search(text)
+    return len(text) >= _LEAST_CHARS and " " in text and not _COURTESY.search(text)

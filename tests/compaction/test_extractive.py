@@ -1,10 +1,14 @@
 """The extractive summarizer, and the parts it is made of (ENGINE 8.4, 8.6, 13)."""
 
+import json
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.anchors import AnchorKind, attach_anchors, find_anchors, kept_and_lost
+from compaction.entries import PASSES_NOW
 from compaction.extractive import NOTE, NOTE_ZH, ExtractiveSummarizer
 from compaction.messages import Message, Role
 from compaction.replies import Usable, judge_reply
@@ -37,11 +41,10 @@ def ask(messages=EXCHANGE, earlier="", purpose=Purpose.ABSORB, budget=800):
 def test_facts_of_an_exchange_land_in_their_sections():
     sections = parse_sections(ask())
     assert "We keep the archive table because rows are never rewritten." in sections.of(Section.DECISIONS)
-    assert "Fixed `undo()` in src/store.py." in sections.of(Section.COMPLETED)
-    assert any("pytest -q tests/test_store.py" in entry and "exit 1" in entry for entry in sections.of(Section.ERRORS))
-    assert "changed `edit_file src/store.py`" in sections.of(Section.FILES) or "changed `src/store.py`" in sections.of(
-        Section.FILES
-    )
+    assert sections.of(Section.COMPLETED) == ("Fixed `undo()` in src/store.py.",)
+    assert sections.of(Section.FILES) == ("changed `src/store.py`",)
+    (error,) = sections.of(Section.ERRORS)
+    assert error.startswith("`pytest -q tests/test_store.py` failed: exit 1; 1 failed, 4 passed")
 
 
 def test_it_says_how_it_was_made_and_leaves_courtesies_out():
@@ -176,7 +179,104 @@ def test_kept_and_lost_anchors_are_told_apart():
 
 
 def test_tool_facts_quote_the_verdict_of_a_command():
-    facts = list(tool_facts(EXCHANGE))
-    assert [fact.subject for fact in facts][0] == "pytest -q tests/test_store.py"
-    assert facts[0].outcome == "exit 1, 1 failed, 4 passed"
-    assert facts[0].is_error
+    facts = tool_facts(EXCHANGE)
+    (command,) = facts.commands
+    assert (command.text, command.ok) == ("pytest -q tests/test_store.py", False)
+    assert command.outcome.startswith("exit 1; 1 failed, 4 passed")
+    assert (facts.changed, facts.read) == (("src/store.py",), ("src/store.py",))
+
+
+def run(command, output, call_id="9"):
+    return assistant("", call(call_id, "Bash", json.dumps({"command": command}))), result(call_id, output)
+
+
+def test_a_command_that_failed_and_passes_now_is_no_open_error():
+    failed = ask(run("cd app && npm run check 2>&1 | tail -5", "src/a.ts(8,2): error TS2307: no module\nexit code 2"))
+    assert parse_sections(failed).of(Section.ERRORS) == (
+        "`npm run check` failed: exit 2; src/a.ts(8,2): error TS2307: no module",
+    )
+    fixed = parse_sections(ask(run("npm run check", "exit code 0"), earlier=failed))
+    assert fixed.of(Section.ERRORS)[0].endswith(f"→ {PASSES_NOW}")
+    assert fixed.of(Section.FILES) == ("ran `npm run check`",)
+
+
+def test_looking_around_is_not_worth_an_entry():
+    text = ask([*run("ls -la", "a\nb"), *run("git status --short", "M a"), *run("sed -n 1,9p a.py", "x")])
+    assert "`" not in text
+
+
+def test_commits_are_told_by_their_subject():
+    text = ask(run("git add -A && git commit -q -m 'Keep the archive table'", "1 file changed, 2 insertions(+)"))
+    assert parse_sections(text).of(Section.COMPLETED) == ('Committed "Keep the archive table"',)
+
+
+def test_what_an_agent_is_about_to_do_counts_only_where_it_stopped():
+    on_the_way = ask(
+        [assistant("Let me look at the parser.", call("1")), result("1"), assistant("The parser is fine now.")]
+    )
+    stopped = ask([assistant("Let me look at the parser.", call("1")), result("1")])
+    assert "Let me" not in on_the_way
+    assert parse_sections(stopped).of(Section.STATE) == ('Was about to: "Let me look at the parser."',)
+
+
+def test_the_newest_task_list_replaces_the_older_one():
+    def todo(*items):
+        listed = [{"content": text, "status": status} for text, status in items]
+        return assistant("", call("7", "TodoWrite", json.dumps({"todos": listed}))), result("7", "ok")
+
+    first = ask(todo(("write the parser", "in_progress"), ("write the tests", "pending")))
+    assert parse_sections(first).of(Section.STATE) == ("write the parser",)
+    assert parse_sections(first).of(Section.REMAINING) == ("write the tests",)
+    second = parse_sections(
+        ask(todo(("write the parser", "completed"), ("write the tests", "in_progress")), earlier=first)
+    )
+    assert second.of(Section.STATE) == ("write the tests",)
+    assert second.of(Section.REMAINING) == ()
+
+
+def test_a_list_is_quoted_with_what_announces_it():
+    told = assistant(
+        "Perfect! Here is what I did:\n- Added the `undo` command\n- Removed the old flag\n\nAll 12 tests pass."
+    )
+    completed = parse_sections(ask([told])).of(Section.COMPLETED)
+    assert completed == ("Here is what I did: Added the `undo` command; Removed the old flag", "All 12 tests pass.")
+
+
+def test_files_are_listed_once_however_often_they_change():
+    text = ""
+    for _ in range(5):
+        text = ask(EXCHANGE, earlier=text)
+    assert text.count("changed `src/store.py`") == 1
+    assert text.count("Fixed `undo()`") == 1
+
+
+def test_an_unanswered_question_is_pending_and_an_answered_one_is_not():
+    asked = ask([user("Which port does the server use?")], purpose=Purpose.BATCH)
+    answered = ask([user("Which port does the server use?"), assistant("It uses port 8000.")], purpose=Purpose.BATCH)
+    assert parse_sections(asked).of(Section.ASKS) == ('"Which port does the server use?"',)
+    assert parse_sections(answered).of(Section.ASKS) == ()
+
+
+def test_foreign_notes_survive_a_merge_in_our_sections():
+    earlier = "## Goal\nShip version 2\n\n## Relevant Files\n- src/a.py\n\n## Completed Actions\n4. set up CI"
+    merged = parse_sections(ask(earlier=earlier))
+    assert "src/a.py" in merged.of(Section.FILES)
+    assert merged.of(Section.COMPLETED)[0] == "set up CI"
+    assert merged.last_action == 5
+
+
+def test_a_defrag_shrinks_whatever_its_budget():
+    long = render_sections({Section.DECISIONS: [f"decision number {n} about module_{n}.py" for n in range(100)]})
+    text = ask((), earlier=long, purpose=Purpose.DEFRAG, budget=100_000)
+    assert COUNTER.count(text) <= 0.6 * COUNTER.count(long)
+    assert "decision number 99" in text
+
+
+def test_an_exchange_of_five_thousand_tokens_is_summarised_quickly():
+    told = "\n".join(f"- Added step {n} to `src/part_{n}/file_{n}.py` because the old one failed." for n in range(80))
+    messages = [*EXCHANGE, *run("pytest -q", "line of output\n" * 1_000), assistant(f"Summary:\n\n{told}")]
+    earlier = ask(messages, budget=1_500)
+    start = time.process_time()
+    for _ in range(10):
+        ask(messages, earlier=earlier, budget=1_500)
+    assert (time.process_time() - start) / 10 < 0.1
