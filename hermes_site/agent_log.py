@@ -4,6 +4,7 @@ home is `$HERMES_HOME` where that is set, else the site's own folder; no foreign
 The file is opened when there is a first line to write, and again when somebody has rotated it away.
 """
 
+import copy
 import logging
 import os
 from logging.handlers import WatchedFileHandler
@@ -30,7 +31,8 @@ class AgentLogHandler(logging.Handler):
         try:
             if self._file is None:
                 self._file = self._open()
-            self._file.emit(record)
+            # A formatter leaves its results on the record, and other handlers would take them for news.
+            self._file.emit(copy.copy(record))
         except OSError:
             self.handleError(record)
 

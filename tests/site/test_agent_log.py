@@ -50,6 +50,15 @@ def test_lines_go_on_in_a_new_file_when_the_old_one_was_moved_away(log, home):
     assert LINE in agent_log_path().read_text()
 
 
+def test_other_handlers_get_the_line_as_it_was(log, home):
+    seen = []
+    log.addHandler(logging.Handler())
+    log.handlers[-1].emit = lambda record: seen.append(vars(record))
+    log.info(LINE)
+    assert LINE in agent_log_path().read_text()
+    assert not {"asctime", "message"} & seen[0].keys()
+
+
 def test_a_log_that_cannot_be_written_stops_nothing(log, home):
     (home / "logs").write_text("in the way")
     log.info(LINE)
