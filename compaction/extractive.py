@@ -9,13 +9,13 @@ summary says how it was made (ENGINE 13).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from compaction.entries import Entry, earlier_entries, merge
 from compaction.extraction import extract, last_words
 from compaction.sections import Section, parse_sections, render_sections
-from compaction.sentences import is_chinese
+from compaction.sentences import clip, is_chinese
 from compaction.summarizer import Purpose, Reply, SummaryRequest
 from compaction.tokens import TokenCounter
 
@@ -23,6 +23,7 @@ NOTE: Final = "(Extracted without a model: what follows is quoted, not rephrased
 NOTE_ZH: Final = "（未使用模型：以下均为原文摘录，未作改写。）"
 # A defrag must make room for several passes, whatever its budget says (ENGINE 6).
 _DEFRAG_SHARE: Final = 0.6
+_SHORTENED_CHARS: Final = (200, 120, 60, 30)
 # No section may crowd out the others while these still have something to say: its share of the budget.
 _MOST_SHARE: Final = {
     Section.CONSTRAINTS: 0.35,
@@ -62,7 +63,7 @@ class ExtractiveSummarizer:
         return None
 
     def ask(self, request: SummaryRequest) -> Reply:
-        """A summary of at most `request.budget_tokens`, never empty."""
+        """A summary of at most `request.budget_tokens`; empty only when that holds no entry at all, however short."""
         sections = parse_sections(request.earlier)
         fresh = extract(request.messages)
         known = earlier_entries(sections, (NOTE, NOTE_ZH))
@@ -90,7 +91,14 @@ class ExtractiveSummarizer:
         kept = [entries[index] for index in sorted(chosen)]
         while kept and self._counter.count(_render(kept, frame)) > budget_tokens:
             kept.remove(min(kept, key=lambda entry: entry.worth))
-        return _render(kept, frame)
+        return _render(kept, frame) if kept else self._shortest(entries, budget_tokens, frame)
+
+    def _shortest(self, entries: list[Entry], budget_tokens: int, frame: _Frame) -> str:
+        """The most valuable entry alone, shortened until it fits: a summary that tells nothing is none."""
+        best = max(entries, key=lambda entry: entry.worth)
+        bare = replace(frame, with_empty=False)
+        texts = (_render([replace(best, text=clip(best.text, chars))], bare) for chars in _SHORTENED_CHARS)
+        return next((text for text in texts if self._counter.count(text) <= budget_tokens), "")
 
 
 def _is_chinese(request: SummaryRequest) -> bool:
