@@ -71,6 +71,14 @@ class Hit:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """Lines that a session has added to a file, and taken out of it."""
+
+    added: int
+    removed: int
+
+
 class Checkout:
     """All text files below a root. `missing` collects what stories asked for and did not find.
 
@@ -82,6 +90,7 @@ class Checkout:
         self.files: dict[str, SourceFile] = dict(on_disk)
         self._on_disk: dict[str, SourceFile] = dict(on_disk)
         self.missing: set[str] = copy_of.missing if copy_of else set()
+        self.edits: dict[str, Edited] = {}
 
     def working_copy(self, without: Sequence[str] = ()) -> Checkout:
         """The same files, to be edited, but for some that are to seem not to exist."""
@@ -93,6 +102,12 @@ class Checkout:
     def write(self, path: str, lines: Sequence[str]) -> None:
         """Give the working copy a file, or a file other lines."""
         self.files[path] = SourceFile(path, tuple(lines))
+
+    def edit(self, path: str, lines: Sequence[str], added: int, removed: int) -> None:
+        """Change a file as a session does: the edit is counted."""
+        self.write(path, lines)
+        before = self.edits.get(path, Edited(0, 0))
+        self.edits[path] = Edited(before.added + added, before.removed + removed)
 
     def original(self, path: str) -> SourceFile:
         """The file on disk, by the same rules as `file`."""

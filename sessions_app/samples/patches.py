@@ -77,7 +77,10 @@ def replace_call(scene: Scene, path: str, line: int, before: Sequence[str], afte
     arguments = {"path": path, "mode": "replace", "old_string": "\n".join(before), "new_string": "\n".join(after)}
     diff = unified_diff(path, lines, line, before, after)
     if tuple(lines[line - 1 : line - 1 + len(before)]) == tuple(before):
-        scene.checkout.write(path, (*lines[: line - 1], *after, *lines[line - 1 + len(before) :]))
+        changed = [text for text in diff if text[:1] in "+-"][2:]
+        added = sum(text.startswith("+") for text in changed)
+        edited = (*lines[: line - 1], *after, *lines[line - 1 + len(before) :])
+        scene.checkout.edit(path, edited, added, len(changed) - added)
     return DraftCall(
         "patch",
         lambda _: as_json(arguments),

@@ -21,7 +21,7 @@ class Segment:
 class Call:
     """A tool call as the story puts it: the verb, its words, and what the story says of the answer.
 
-    before, after: the two sides of a patch. exit_code: of a command.
+    before, after: the two sides of a patch. exit_code: of a command. took_seconds: None means as usual.
     """
 
     verb: str
@@ -30,6 +30,7 @@ class Call:
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     exit_code: int = 0
+    took_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@
     --                                       an assistant message; the last one of a turn makes no calls
     ? Reasoning, if any.
     Prose.
-    ! read compaction/zones.py take          a call; several in one message run side by side
-    ! sh exit=1 tail web.log                 `exit=` is the exit code of a command
+    ! read compaction/zones.py take           a call; several in one message run side by side
+    ! sh exit=1 took=64 make run             the exit code of a command, and how many seconds it took
     | a fixed line of the answer
     ~ web 14:02                              a filler: a generator writes as many lines as there is room for
     - old line                               below `! patch`: what goes and
@@ -124,19 +124,24 @@ def read_step(lines: Sequence[NumberedLine]) -> Step:
 
 def read_call(lines: Sequence[NumberedLine]) -> Call:
     verb, _, words = lines[0][1][2:].strip().partition(" ")
-    exit_code, words = split_exit(words)
+    options, words = split_options(words)
     kept = [(number, line) for number, line in lines[1:] if line.strip()]
     for number, line in kept:
         if line[:2] not in ("| ", "~ ", "- ", "+ ") and line not in ("|", "-", "+"):
             raise StoryError(number, f"neither answer nor patch: {line!r}")
-    call = Call(verb, words.strip(), exit_code=exit_code, segments=tuple(read_segments(kept)))
+    call = Call(verb, words.strip(), segments=tuple(read_segments(kept)))
     before, after = (tuple(line[2:] for _, line in kept if line[0] == mark) for mark in "-+")
-    return replace(call, before=before, after=after)
+    took = float(options["took"]) if "took" in options else None
+    return replace(call, before=before, after=after, exit_code=int(options.get("exit", 0)), took_seconds=took)
 
 
-def split_exit(words: str) -> tuple[int, str]:
-    first, _, rest = words.partition(" ")
-    return (int(first[5:]), rest) if first.startswith("exit=") else (0, words)
+def split_options(words: str) -> tuple[dict[str, str], str]:
+    """What a call says of its command before naming it: `exit=` and `took=`."""
+    options: dict[str, str] = {}
+    while words.startswith(("exit=", "took=")):
+        first, _, words = words.partition(" ")
+        key, _, options[key] = first.partition("=")
+    return options, words
 
 
 def read_segments(lines: Sequence[NumberedLine]) -> Iterator[Segment]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from itertools import count
+from random import Random
 from typing import Final
 
 from sessions_app.samples.scene import Scene
@@ -75,28 +76,32 @@ def source_lines(scene: Scene, words: str) -> Iterator[str]:
 
 def commit_lines(scene: Scene, words: str) -> Iterator[str]:
     """`git log --oneline`, newest first. Subjects are made up: an installed copy has no history to ask."""
+    history = Random(f"history before {scene.day}")
     subjects = list(SUBJECTS)
-    scene.random.shuffle(subjects)
+    history.shuffle(subjects)
     for subject in subjects:
-        yield f"{scene.random.getrandbits(28):07x} {subject}"
+        yield f"{history.getrandbits(28):07x} {subject}"
 
 
 def change_lines(scene: Scene, words: str) -> Iterator[str]:
-    """`git diff --stat` over a folder's files."""
-    for file in scene.checkout.below(words or "compaction"):
-        changed = scene.random.randrange(2, 38)
-        added = scene.random.randrange(1, changed)
-        bars = "+" * (added // 2 + 1) + "-" * ((changed - added) // 2)
-        yield f" {file.path:<44} | {changed:>3} {bars}"
+    """`git diff --stat` of what the session has edited so far in the named places."""
+    places = tuple("" if place == "." else place for place in (words or ".").split())
+    edits = {path: edit for path, edit in sorted(scene.checkout.edits.items()) if path.startswith(places)}
+    for path, edit in edits.items():
+        bars = "+" * min(edit.added, 24) + "-" * min(edit.removed, 12)
+        yield f" {path:<52} | {edit.added + edit.removed:>3} {bars}"
+    added, removed = sum(edit.added for edit in edits.values()), sum(edit.removed for edit in edits.values())
+    yield f" {len(edits)} files changed, {added} insertions(+), {removed} deletions(-)"
 
 
 def import_lines(scene: Scene, words: str) -> Iterator[str]:
-    """One line per imported file, as `import_sessions` reports them."""
+    """One line per imported file, as `import_sessions` reports them; with the word `again`, of a second import."""
     for number in count(1):
         rows = scene.random.randrange(12, 900)
         skipped = scene.random.choice((0, 0, 0, 0, 1, 3))
+        counts = f"0 rows added, {rows} already present" if words == "again" else f"{rows} rows added"
         note = f", {skipped} lines skipped (unparsable_line)" if skipped else ""
-        yield f"export/2026-11-{number % 24 + 1:02}_{scene.random.getrandbits(24):06x}.jsonl: {rows} rows added{note}"
+        yield f"export/2026-11-{number % 24 + 1:02}_{scene.random.getrandbits(24):06x}.jsonl: {counts}{note}"
 
 
 FILLERS: Final[dict[str, Filler]] = {

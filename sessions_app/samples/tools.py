@@ -48,7 +48,8 @@ def piece_of(scene: Scene, segment: Segment) -> Piece:
     if segment.filler not in FILLERS:
         raise UnknownVerb(f"~ {segment.filler}: known are {', '.join(sorted(FILLERS))}")
     lines = tuple(islice(FILLERS[segment.filler](scene, words), MOST_LINES))
-    return Piece(lines, is_elastic=True, least=2)
+    # The closing line of a diff is only right below all of its lines.
+    return Piece(lines, is_elastic=True, least=len(lines) if segment.filler == "changes" else 2)
 
 
 def read_call(scene: Scene, call: Call) -> DraftCall:
@@ -94,7 +95,8 @@ def search_call(scene: Scene, call: Call) -> DraftCall:
 
 def shell_call(scene: Scene, call: Call) -> DraftCall:
     """`sh [exit=N] COMMAND`: what the story says it printed."""
-    seconds = round(scene.random.uniform(0.2, 2.4), 1)
+    usual = round(scene.random.uniform(0.2, 2.4), 1)
+    seconds = usual if call.took_seconds is None else call.took_seconds
     return DraftCall(
         "terminal",
         lambda _: as_json({"command": call.words}),
@@ -126,7 +128,7 @@ def test_totals(passed: int, failed: int, seconds: float) -> str:
 def write_call(scene: Scene, call: Call) -> DraftCall:
     """`write PATH`: a new file with the story's fixed lines."""
     lines = [line for segment in call.segments for line in resolve(scene.checkout, segment.text).split("\n")]
-    scene.checkout.write(call.words, lines)
+    scene.checkout.edit(call.words, lines, len(lines), 0)
     content = "\n".join(lines) + "\n"
     answer = as_json({"success": True, "bytes_written": len(content.encode())})
     return DraftCall(

@@ -118,6 +118,7 @@ Go on.
 | 3,2026-11-20T08:14:10Z,appended,2210,320000,0.7
 | 4,2026-11-20T08:14:15Z,appended,2301,320000,0.7
 | 5,2026-11-20T08:14:15Z,turn_finished,2301,320000,0.7
+! sh tail -n 80 var/logs/web.log
 ~ web 13:40
 --
 Works on session 31. `csv` writes None as an empty cell by itself, so an unknown threshold and its share need no special case.
@@ -242,6 +243,7 @@ A plain link beside "table". It carries no query, so it gives the comma form; th
 | before 141 MB
 | during 147 MB
 | after  146 MB
+! sh tail -n 80 var/logs/web.log
 ~ web 14:55
 --
 5.8 seconds for 11 MB, memory goes from 141 to 147 MB during the download, which is one page of events. The database log shows 108 queries of about 30 ms.
@@ -339,7 +341,8 @@ Changelog line, then lint and types on the new files.
 ! sh exit=1 mypy sessions_app/views/occupancy_csv.py sessions_app/queries/event_pages.py
 | sessions_app/views/occupancy_csv.py:41: error: Argument 1 to "writer" has incompatible type "Echo"; expected "SupportsWrite[str]"  [arg-type]
 | Found 1 error in 1 file (checked 2 source files)
-~ changes sessions_app
+! sh git diff --stat
+~ changes .
 --
 `csv.writer` wants a `write` that returns anything; `Echo.write` returns str, but its parameter name differs from the protocol's. Making it positional-only.
 ! patch sessions_app/views/occupancy_csv.py
@@ -352,9 +355,10 @@ Clean. The changelog says: "The occupancy of a session can be downloaded as CSV.
 >> 0.9
 Open it in LibreOffice headless and convert to xlsx, as a proof that it opens without a dialog.
 --
-! sh soffice --headless --convert-to xlsx --outdir /tmp occupancy-31.csv && python scripts/count_cells.py /tmp/occupancy-31.xlsx
+! sh took=6.3 soffice --headless --convert-to xlsx --outdir /tmp occupancy-31.csv && python scripts/count_cells.py /tmp/occupancy-31.xlsx
 | convert occupancy-31.csv -> /tmp/occupancy-31.xlsx using filter : Calc MS Excel 2007 XML
 | rows 1204, columns 6, numeric cells in column F: 1203
+! sh tail -n 80 var/logs/web.log
 ~ web 16:30
 ! test tests/sessions_app/test_occupancy_csv.py
 --
@@ -370,6 +374,7 @@ And the semicolon form with a German locale?
 | 1;2026-11-20T08:14:02Z;appended;412;320000;0,1
 | 2;2026-11-20T08:14:09Z;appended;655;320000;0,2
 | 3;2026-11-20T08:14:10Z;appended;2210;320000;0,7
+! sh tail -n 80 var/logs/postgres.log
 ~ postgres 16:38
 --
 The same: 1,204 rows, six columns, all shares numeric.
@@ -380,7 +385,7 @@ Commit. Two commits, query and view with tests, then docs.
 | e61d09b Describe the occupancy file
 | 0b7ce52 Download the occupancy of a session as CSV
 ! sh git show --stat HEAD~1
-~ changes sessions_app
+~ changes sessions_app tests templates
 ! read sessions_app/views/__init__.py
 --
 Two commits. The working tree is clean.
@@ -406,6 +411,6 @@ One last thing: a test that pins the header line, someone parses it already.
 | 91b3f7d Pin the header of the occupancy file
 | e61d09b Describe the occupancy file
 | 0b7ce52 Download the occupancy of a session as CSV
-~ commits
+! read CHANGELOG.md
 --
 Pinned, down to the line end. Renaming a column now fails a test with a name that says why.

@@ -83,6 +83,7 @@ Measuring instead of guessing.
 | as it stands:      20 loops, best of 5: 12.7 ms per loop
 | removed hoisted:   50 loops, best of 5: 4.31 ms per loop
 | sorted() alone:    200 loops, best of 5: 1.02 ms per loop
+! sh took=24.6 make bench ONLY=apply_edit
 ~ bench apply_edit
 --
 Measured, on 10,000 live rows: 12.7 ms as it stands, 4.3 ms with the set hoisted, of which 1.0 ms is the sort. It only matters for simulated replays, where every step applies an edit in memory; the store never calls it. A replay of a long session would go from about two seconds of edits to well under one.
@@ -383,6 +384,7 @@ Summing the user rows that stand in front of the summary, over this morning's lo
 |   10                         11      702                   1.1 %
 |   20                         21    1,390                   2.2 %
 |   40                         41    2,655                   4.0 %
+! sh grep -h 'micro compaction telemetry' var/logs/agent.log | tail -n 30
 ~ telemetry 08:05
 --
 At most about 4 % of the stated figure after forty passes: 2,655 tokens of user text against a break of some 66,000. It grows with the session because user rows are never absorbed.
@@ -672,7 +674,7 @@ Rewording the two commits; they're only local.
 ! sh git log --oneline
 ~ commits
 ! sh git show --stat HEAD~1 HEAD
-~ changes compaction
+~ changes compaction tests
 --
 Done: **commit messages name the fault and the behaviour, no finding numbers.** I'll keep to that for the rest.
 >> 1
@@ -762,7 +764,7 @@ Types and lint on what you've touched, please. Not the whole tree.
 | sessions_app/turn_tracking.py:37: error: Name "opens" already defined on line 35  [no-redef]
 | Found 1 error in 1 file (checked 41 source files)
 ! sh git diff --stat main
-~ changes compaction
+~ changes .
 --
 One complaint, and it's mine: a leftover assignment from editing. Looking at it.
 ! read sessions_app/turn_tracking.py place
@@ -863,12 +865,18 @@ Content was never in it, only ids; now at most 20 of them, with a `"more": n` be
 >> 0.8
 R2 and the two docs findings, then show me what the branch looks like.
 --
-! patch compaction/edits.py apply_edit
-+     # Asked for once: the property builds a set each time.
+! patch compaction/edits.py
+-     missing = edit.removed - {row.id for row in rows}
 +     removed = edit.removed
++     missing = removed - {row.id for row in rows}
+! patch compaction/edits.py
+-     kept = (row for row in rows if row.id not in edit.removed)
++     kept = (row for row in rows if row.id not in removed)
 ! grep in=compaction edit\.removed
-! patch compaction/transcript.py ListTranscript
-+ # The caller must not change the list while the transcript is in use: totals are counted once.
+! patch compaction/transcript.py
+-     """A transcript held in memory. `rows` must be in order; they are not copied."""
++     """A transcript held in memory. `rows` must be in order; they are not copied, and the caller must not change them
++     while the transcript is in use: totals are counted once."""
 ! sh git log --oneline main..
 | 1c9e0d4 Ask an edit for its removed rows once
 | 77ab3f2 Say that a transcript's list must not change
@@ -891,8 +899,9 @@ Decisions: D1 and D2 under docs/decisions, short. Look at how the existing ones 
 --
 ! sh ls docs/decisions
 ~ listing docs
-! sh cat docs/decisions/*.md
-~ source README.md
+! sh cat docs/decisions/rows-and-their-lifetimes.md docs/decisions/live-updates.md
+~ source docs/decisions/rows-and-their-lifetimes.md
+~ source docs/decisions/live-updates.md
 ! grep in=docs ^#
 --
 ! write docs/decisions/state-of-a-newer-version.md
@@ -918,10 +927,9 @@ Two short files in the form of the others: what was decided, why, what follows. 
 Run the engine's law tests, the property ones. Only those.
 --
 ! grep in=tests @given|hypothesis
-! sh python -m pytest tests/compaction -k 'law' -q
-| ......................................................  [100%]
-| 54 passed in 71.38s
-~ pytest tests/compaction/test_exchanges.py tests/compaction/test_zones.py
+! sh took=72.9 python -m pytest tests/compaction -k 'law' -v | tail -n 60
+~ pytest tests/compaction/test_laws.py tests/compaction/test_zones.py
+| ==== 54 passed in 71.38s (0:01:11) ====
 --
 All laws hold: rows never change, micro touches no user, head or tail row, the cursor never goes back, and a failed pass leaves everything byte-identical. 54 tests, 71 seconds, the rest of the suite untouched.
 >> 1
@@ -1000,8 +1008,14 @@ While he's copying: could the pool be the limit? I remember ten connections.
 ! grep in=. pool|POOL
 ! sh grep -c 'PoolTimeout' var/staging/web.log
 | 212
-! sh grep -m 40 -n 'PoolTimeout\|couldn' var/staging/web.log
-~ web 12:13
+! sh grep -m 6 -n 'PoolTimeout' var/staging/web.log
+| 9312:2026-11-24 12:12:31,655 ERROR sessions_app.requests GET /s/31/ 503 10004ms PoolTimeout: couldn't get a connection after 10.00 sec
+| 9327:2026-11-24 12:12:33,018 ERROR sessions_app.requests GET / 503 10002ms PoolTimeout: couldn't get a connection after 10.00 sec
+| 9341:2026-11-24 12:12:34,470 ERROR sessions_app.requests GET /s/44/rows?before=811&limit=60 503 10003ms PoolTimeout: couldn't get a connection after 10.00 sec
+| 9366:2026-11-24 12:12:36,902 ERROR sessions_app.requests GET /s/58/events?after=0 503 10001ms PoolTimeout: couldn't get a connection after 10.00 sec
+| 9370:2026-11-24 12:12:37,113 ERROR sessions_app.requests POST /api/sessions/73/rows 503 10002ms PoolTimeout: couldn't get a connection after 10.00 sec
+| 9391:2026-11-24 12:12:39,240 ERROR sessions_app.requests GET /s/31/ 503 10005ms PoolTimeout: couldn't get a connection after 10.00 sec
+! read hermes_site/settings.py DATABASE_POOL
 --
 You remember right: at most ten, and a request waits ten seconds for one before it's told so. 212 requests did give up that way, all after 12:12. But the pool is where it hurts, not where it comes from: with ten connections and four seconds per events request, two and a half such requests a second fill it. The loop alone produced three.
 
@@ -1047,6 +1061,7 @@ So my index idea from the weekend would have done nothing. Fine. Who sends after
 |   1688 Mozilla/5.0 (X11; Linux x86_64) Chrome/142.0.0.0 Safari/537.36
 ! sh grep 'after=0' var/staging/access.log | awk '{print $1}' | sort | uniq -c
 |   1688 10.20.4.17
+! sh tail -n 80 var/staging/web.log
 ~ web 12:12
 --
 One browser, one address: 10.20.4.17, a desktop Chrome. 1,688 requests in about eight minutes is one every 0.3 seconds, far more than the five-second fallback would send, so it looks like a loop: ask from 0, give up before the answer is there, ask again.
@@ -1156,7 +1171,7 @@ No request at all within 1.5 seconds, so the test is waiting for the wrong thing
 | [live] socket closed, next try in 2000 ms
 | [live] socket open, asking for events after 600
 ! sh tail -n 80 var/test/web.log
-~ web 15:31
+~ web 15:26
 --
 The test is wrong, not the page: the first reconnect comes after 2,000 ms, and the test gave up at 1,500. The console shows the right request a moment later.
 >> 0.7
@@ -1172,7 +1187,7 @@ You're right, that was a sleep in disguise. Waiting for the request instead.
 +     assert f"after={newest}" in caught.value.url
 ! test tests/browser/test_waking_up.py
 ! sh tail -n 60 var/test/web.log
-~ web 15:38
+~ web 15:28
 ! grep in=tests wait_for_timeout|time\.sleep|asyncio\.sleep
 --
 The test now waits for the request and passes as soon as it comes. I searched the tests for other sleeps while I was there; the list above is what the pattern finds, and none of the hits is a wait for a condition.
@@ -1180,13 +1195,14 @@ The test now waits for the request and passes as soon as it comes. I searched th
 Numbers, before and after. Build a session with 200,000 events locally and ask from 0.
 --
 In a scratch database of this machine.
-! sh python scripts/load_events.py --events 200000 --database scratch && python scripts/ask_events.py --after 0 --times 50
+! sh took=186.0 python scripts/load_events.py --events 200000 --database scratch && python scripts/ask_events.py --after 0 --times 50
 | loaded 200000 events in 6.1 s
 | before: median 3,412 ms  p95 3,980 ms  answer 19.4 MB
 | after:  median     4 ms  p95     6 ms  answer 31 bytes (too far behind)
 ! sh python scripts/ask_events.py --after 199900 --times 50
 | before: median 3 ms  p95 4 ms  answer 9.6 kB
 | after:  median 3 ms  p95 4 ms  answer 9.6 kB
+! sh tail -n 80 var/logs/postgres.log
 ~ postgres 15:02
 --
 From 3.4 seconds and 19 MB down to 4 milliseconds and 31 bytes for the page that is too far behind; the normal case, a hundred missed events, is unchanged at 3 ms. The scratch database is dropped again.
@@ -1200,7 +1216,7 @@ Checking the two commits that he needs before I name them.
 | 40d9c55 Write down two decisions of the review
 | 1c9e0d4 Ask an edit for its removed rows once
 ! sh git diff --stat 40d9c55..
-~ changes templates
+~ changes templates static sessions_app/queries tests/browser
 --
 > A browser tab that woke from a long sleep lost its place and asked for the whole history of a session, 214,402 events, every 0.3 seconds. The database answered each request correctly but needed three to four seconds for it, and pages waited behind these requests for a connection. Commits `8fa2b36` and `d7c8e10` fix it on both sides: pages start from the number they were rendered with, and the server answers with at most 500 events or with "load again". Nothing in the schema changes; a restart of the web process is enough. If it comes back, look for `events?after=0` in the web log.
 >> 1
@@ -1231,16 +1247,17 @@ The worker's log shows ordinary turns, nothing that piles up. A line this straig
 >> 1.1
 Do the local run. Five minutes at most.
 --
-! sh timeout 300 python scripts/many_jobs.py --jobs 4000 --trace
+! sh took=141.6 timeout 300 python scripts/many_jobs.py --jobs 4000 --trace
 |  jobs   rss MB   traced MB
 |     0      171         0.0
 |  1000      176         3.9
 |  2000      176         3.9
 |  3000      177         4.0
 |  4000      177         4.0
-! sh python scripts/many_jobs.py --jobs 4000 --log-level DEBUG --trace-top
+! sh took=118.3 python scripts/many_jobs.py --jobs 4000 --log-level DEBUG --trace-top
 | largest growth: structlog/_frames.py 0.4 MB, json/encoder.py 0.2 MB, nothing else above 0.1 MB
-~ worker 15:40
+! sh tail -n 80 var/logs/worker.log
+~ worker 15:52
 --
 I can't reproduce it: after 1,000 jobs the memory is flat at 176 MB, 4,000 jobs later it's still 177. So it isn't the jobs as such. Differences to staging: the import that Mira started at eleven runs *in the worker* there, and 86 MB an hour of growth stops being mysterious if a large import is still being parsed.
 
@@ -1263,18 +1280,17 @@ Tea. Good news: Mira has merged her reader, so compaction/formats is free again,
 ! sh git diff --name-only --diff-filter=U
 | tests/compaction/test_prompts.py
 ! sh git diff --stat main
-~ changes tests
+~ changes .
 --
-One conflict, in a test file: Mira changed the import block, I changed a test below it. Taking both sides.
+One conflict, in a test file: Mira renamed a helper, I wrote a test that uses it under the old name. Taking her name and my test.
 ! patch tests/compaction/test_prompts.py
-- import re
-+ import hashlib
-+ import re
+-     prompt = absorb_prompt(results=[hostile])
++     prompt = prompt_with(results=[hostile])
 ! test tests/compaction/test_prompts.py
 ! sh git rebase --continue
 | Successfully rebased and updated refs/heads/review-fixes.
 --
-Rebased, fourteen commits on top of main. The one conflict was in an import block; both sides were kept, and the prompt tests pass afterwards. Noted: **`compaction/formats/` may be edited again.**
+Rebased, fourteen commits on top of main. The one conflict was about the name of a helper; the prompt tests pass afterwards. Noted: **`compaction/formats/` may be edited again.**
 >> 1
 Have a look at her reader with fresh eyes. What I want to know: several lines with one message id, are they merged, and is usage counted once?
 --
@@ -1366,12 +1382,11 @@ Both records are read, and the report says "line 918: odd_shape: 2 records on on
 >> 1
 And once more. Second import of everything must add zero.
 --
-! sh python manage.py import_sessions var/exports/*.jsonl --project scratch
-| 0 rows added
-~ imports
+! sh took=48.2 python manage.py import_sessions var/exports/*.jsonl --project scratch
+~ imports again
 ! grep in=sessions_app on_conflict|ignore_conflicts|already
 --
-Zero added on the second run over all files, and the sessions' counters are unchanged. The lines above are the first run's for comparison; the figures per file are the same.
+Zero added on the second run over all files: every row is recognised as already present, and the sessions' counters are unchanged. What was skipped the first time is skipped again and counted again, with the same line numbers.
 >> 0.9
 How does a recorded compaction of hers look in our tables? I want to be sure the summary row isn't taken for a user turn.
 --
@@ -1397,7 +1412,7 @@ What about sub-agents? Old exports have them in the same file, new ones in a fol
 | var/exports/9f21/main.jsonl
 | var/exports/9f21/subagents/agent-3c1a.jsonl
 | var/exports/9f21/subagents/agent-77d0.jsonl
-~ imports
+! read compaction/formats/claude_agents.py
 ! grep in=sessions_app parent_call_id|parent_link
 --
 Both become sessions of their own with a link to the parent: `parent_link` says "subagent", `parent_call_id` names the call that started it. In the same file the records are told apart by their sidechain mark and agent id; in the folder each file is one agent. Rows of a sub-agent never enter the parent's transcript, so they don't count into its tokens; only the result of the call does.
@@ -1406,7 +1421,7 @@ I imported both forms of the same run into scratch: same rows, same links.
 >> 1
 Speed of that import? Someone will come with 100 MB.
 --
-! sh python -m cProfile -s tottime manage.py import_sessions var/exports/big.jsonl --project scratch 2>&1 | head -30
+! sh took=12.4 python -m cProfile -s tottime manage.py import_sessions var/exports/big.jsonl --project scratch 2>&1 | head -30
 | var/exports/big.jsonl: claude_code, 1 session, 61,204 rows added in 9.8 s (118 MB, 12.0 MB/s)
 |    ncalls  tottime  cumtime filename:lineno(function)
 |     98211    3.104    3.104 json/decoder.py:343(raw_decode)
@@ -1414,13 +1429,14 @@ Speed of that import? Someone will come with 100 MB.
 |       123    1.902    1.902 psycopg/copy.py:161(write)
 |     61204    0.733    0.911 sessions_app/mapping.py:118(new_message_row)
 |     98211    0.402    0.655 compaction/formats/claude_code.py:88(read_record)
+! sh tail -n 80 var/logs/postgres.log
 ~ postgres 16:40
 --
 12 MB a second: 118 MB with 61,204 rows in 9.8 seconds. A third of that is JSON, a quarter is counting tokens, a fifth is COPY; nothing stands out as silly. The only large lever left would be orjson for reading, which is a dependency already. It would save about two seconds here. I wouldn't do it two days before a release.
 >> 0.7
 Agreed, leave it. Bench next: plan and settle must be flat in the number of rows, you know the target.
 --
-! sh make bench ONLY=micro
+! sh took=38.7 make bench ONLY=micro
 | micro pass, engine alone, no store
 ~ bench plan settle
 ! read compaction/micro.py _plan_due
@@ -1436,7 +1452,8 @@ Our Shanghai colleagues say that search finds nothing for two characters. Can yo
 |     37
 ! sh curl -s 'http://127.0.0.1:8000/?q=%E9%87%8D%E8%AF%95' | grep -c 'class="hit"'
 | 37
-~ web 17:20
+! sh tail -n 80 var/logs/web.log
+~ web 17:06
 --
 Not on this tree: 37 rows contain 重试 in the scratch database, and the search shows 37 hits. The index holds words plus pairs of neighbouring CJK characters, so two characters are the shortest thing it can find; *one* character finds nothing, by design.
 
@@ -1460,6 +1477,7 @@ Are the page queries still bounded? We assert counts on the list pages, but I me
 | GET /s/9001/rows?before=...   4 queries   11 ms    60 rows read
 | GET /s/9001/summary/          6 queries   14 ms    18 rows read
 | GET /s/9001/passes/           5 queries   12 ms    50 rows read
+! sh tail -n 80 var/logs/postgres.log
 ~ postgres 16:58
 --
 Bounded: the session page runs 11 queries and reads 121 rows whether the session has a hundred or a hundred thousand, and the other pages less. The counts are asserted in the tests for the list pages; the session page's count is asserted too, with 300 rows.
@@ -1516,7 +1534,7 @@ Nice parallel. Test for it in the browser, and check the table alternative says 
 ! test tests/browser/test_unknown_occupancy.py tests/browser/test_waking_up.py
 ! grep in=templates unknown
 ! sh tail -n 60 var/test/web.log
-~ web 17:41
+~ web 17:27
 --
 Both pass: one gap in the chart, and the table says "unknown" in each cell instead of a dash or a zero.
 >> 0.7
@@ -1525,28 +1543,29 @@ Now R6, the sentence on the cadence. Where the user sets it, not in some manual.
 ! grep in=compaction micro_compact_every_n_turns
 ! read compaction/policy.py micro_compact_every_n_turns
 --
-! patch compaction/policy.py micro_compact_every_n_turns
-+     # Counts turns, also those that found nothing to absorb: with 5, the break comes at every fifth turn.
+! patch compaction/policy.py
+-         "Run a micro pass every n finished turns.",
++         "Run a micro pass at every n-th turn. Turns with nothing to absorb count too, so the cache break can be foreseen.",
 ! test tests/compaction/test_policy.py
 --
-The text beside the field now reads: "A pass runs at every n-th turn. Turns with nothing to absorb count too, so the moment of the cache break can be predicted." It's in the place where the option's reason stands, and the settings page takes it from there.
+The text beside the field now reads: "Run a micro pass at every n-th turn. Turns with nothing to absorb count too, so the cache break can be foreseen." It's in the place where the option's reason stands, and the settings page takes it from there.
 >> 1
 Before the README: kill -9 in the middle of a pass. Prove that nothing is lost or absorbed twice, on this branch.
 --
 ! grep in=tests kill|SIGKILL
-! sh python scripts/kill_in_pass.py --rounds 20
+! sh took=96.5 python scripts/kill_in_pass.py --rounds 20
 | round  1: killed while the summarizer was asked   rows 212/212  live micro summaries 1  absorbed twice 0
 | round  2: killed between reply and commit         rows 212/212  live micro summaries 1  absorbed twice 0
 | round  3: killed inside the transaction           rows 212/212  live micro summaries 1  absorbed twice 0
 | rounds 4-20: same                                 rows 212/212  live micro summaries 1  absorbed twice 0
 ! sh tail -n 60 var/logs/worker.log
-~ worker 18:05
+~ worker 17:41
 --
 Twenty rounds, killed at three different moments. The reply of the summarizer is lost when the kill comes before the commit, which costs one call; rows are never lost, and the exchange is absorbed exactly once, by the pass that runs after the restart. The commit is one transaction with a compare-and-swap on the session's revision, so there is no state in between.
 >> 1
 Walk through the README as a newcomer: fresh clone, make run. Time it. Nothing system-wide, use a temp folder.
 --
-! sh cd "$(mktemp -d)" && git clone -q ~/hermes-sessions fresh && cd fresh && time timeout 280 make run-check
+! sh took=64.1 cd "$(mktemp -d)" && git clone -q ~/hermes-sessions fresh && cd fresh && time timeout 280 make run-check
 | creating .venv ... 6.2 s
 | installing requirements ... 41.0 s
 | starting database (embedded, 18.6) ... 1.1 s
@@ -1556,7 +1575,7 @@ Walk through the README as a newcomer: fresh clone, make run. Time it. Nothing s
 | real 1m4.1s
 ! read README.md
 ! sh tail -n 60 var/logs/web.log
-~ web 18:02
+~ web 17:45
 ! grep in=. make run
 --
 64 seconds from clone to a printed login link, of which 41 are downloads. Two things in the text: the README says "about a minute" and that's right; and it lists the prerequisites but not what happens when Chromium is missing, which only the tests need. I'd add half a sentence there.
@@ -1608,7 +1627,7 @@ One more on safety. Does anything of today's work print row text into logs? The 
 ! grep in=sessions_app logger\.|logging\.|log\.
 ! read hermes_site/settings.py LOGGING
 ! grep in=compaction logger|logging
-! sh python scripts/log_content_check.py --rows-with-marker SENTINEL_7f3a --run-requests
+! sh took=27.5 python scripts/log_content_check.py --rows-with-marker SENTINEL_7f3a --run-requests
 | 214 requests, 3 imports, 12 passes
 | log lines written: 1,906
 | lines with the marker: 0
@@ -1618,10 +1637,17 @@ No. The 409 names ids only; missed events carry numbers; the import report shows
 Version and changelog. 0.2.0, today's date stays out until Thursday.
 --
 ! read CHANGELOG.md
-! sh git log --oneline main..
-~ commits
+! sh git log --oneline main.. | head -n 8
+| 3e6a1fd Keep unknown occupancy unknown in the chart
+| 61b0c7a Say on an empty page that two characters are needed
+| b52e7d9 Read two records that share a line
+| 2af9d30 Pin that usage counts once for an answer in several lines
+| 97cd145 Prove that the model view only grows at its end
+| d7c8e10 Start a page's events where it was rendered
+| 8fa2b36 Tell a page that is too far behind to load itself again
+| 40d9c55 Write down two decisions of the review
 ! sh git diff --stat main
-~ changes sessions_app
+~ changes .
 --
 ! patch CHANGELOG.md
 + ## 0.2.0 (unreleased)
@@ -1635,8 +1661,9 @@ Version and changelog. 0.2.0, today's date stays out until Thursday.
 + - Appending under a known id with other content is refused (409) instead of being dropped.
 + - A page that slept for long catches up without asking for all of history.
 + - Two records on one line of an import are both read.
-! sh git diff --stat
-~ changes docs
+! sh git diff --stat CHANGELOG.md
+~ changes CHANGELOG.md
+! read docs/decisions/rows-and-their-lifetimes.md
 --
 Eight lines, each something a user could notice, no date. The off-by-one fixes at boundaries aren't in it: nobody could have noticed them from outside.
 >> 0.7
@@ -1695,28 +1722,30 @@ One command per rule.
 ! sh git diff --name-only main -- requirements.txt requirements-dev.txt | wc -l
 | 0
 ! sh git log --format='%h %ad %s' --date=format:%H:%M main.. -- compaction/formats
-| b52e7d9 16:21 Read two records that share a line
+| b52e7d9 16:52 Read two records that share a line
 ! sh history | grep -cE 'ssh|psql.*staging|staging\.'
 | 0
 ! grep in=tests/browser wait_for_timeout|sleep
+! sh git log --reverse --format='%h %ad' --date=format:%H:%M main.. | head -n 1
+| c03e915 13:22
 ! sh git diff --stat main
-~ changes tests
-! sh git log --oneline main..
-~ commits
+~ changes .
 --
-- *Nothing changed before the review was over*: the first commit on the branch is from after lunch.
+- *Nothing changed before the review was over*: the first commit on the branch is from 13:22, after lunch.
 - *Never the whole suite*: every run today named its files; the law tests were run on your word.
 - *No new dependencies*: requirements unchanged, 0 differences.
 - *No connection to staging*: none in the shell history; only copies under `var/staging` were read.
-- *Hands off formats until the ban is lifted*: the only commit there is `b52e7d9` at 16:21, after you lifted it.
+- *Hands off formats until the ban is lifted*: the only commit there is `b52e7d9` at 16:52, after you lifted it.
 - *No finding numbers in commit messages*: 0 matches.
 - *No sleep in tests*: no match in the browser tests.
 >> 0.9
 Convincing. Squash or keep?
 --
 Looking at the branch as a reader would, before I answer.
-! sh git log --stat --format='%n%h %s' main..
-~ changes compaction
+! sh git log --format='%h %s' main.. | wc -l
+| 20
+! sh git diff --stat main
+~ changes .
 ! sh git rebase --exec 'python -m compileall -q compaction sessions_app' main
 | Executing: python -m compileall -q compaction sessions_app
 | Successfully rebased and updated refs/heads/review-fixes.
@@ -1746,6 +1775,7 @@ Making sure that the search words in the note find something real.
 ! grep in=sessions_app id_conflict|is_too_far
 ! sh grep -c 'id_conflict\|too far behind' var/staging/web2.log
 | 1
+! sh tail -n 80 var/staging/web2.log
 ~ web 17:55
 --
 > **Watch tomorrow, two things, both in the web log.**
@@ -1769,11 +1799,11 @@ No. Static files go out with `max-age=0`, so a browser asks every time and gets 
 Last thing: open a merge request text for the branch. Title, what, why, how tested, what's left. Then we're done for today.
 --
 Collecting the exact figures for "how tested".
-! sh git diff --shortstat main
-|  41 files changed, 612 insertions(+), 74 deletions(-)
+! sh git diff --stat main
+~ changes .
 ! test tests/compaction/test_defrag_gain.py tests/compaction/test_exchange_at_the_tail.py tests/compaction/test_two_records_on_a_line.py tests/compaction/test_claude_usage.py
-! sh git log --oneline main..
-~ commits
+! sh git log --format='%h %s' main.. | wc -l
+| 20
 --
 **Fix what the review before 0.2.0 found**
 

@@ -144,6 +144,26 @@ def test_a_file_that_a_story_writes_is_there_from_then_on(counter):
     assert "==== 2 passed in" in tested and "tests/test_new.py" not in checkout.files
 
 
+def test_a_diff_stat_tells_what_the_session_has_edited_so_far(counter):
+    stat = "! sh git diff --stat\n~ changes .\n"
+    write = "! write new.txt\n| one\n| two\n"
+    patch = "! patch x.py\n- two = 2\n+ two = 20\n+ three = 3\n"
+    text = HEAD + PHASE + f">> 1\nEdit.\n--\n{write}{stat}--\n{patch}{stat}--\nDone.\n"
+    checkout = Checkout()
+    checkout.write("x.py", ["one = 1", "two = 2"])
+    session = generate(read_story(text), checkout.working_copy(), counter)
+    first, second = (row.message.text.split("\n{")[0] for row in session.rows if row.message.name == "terminal")
+    assert first.endswith("|   2 ++\n 1 files changed, 2 insertions(+), 0 deletions(-)")
+    assert "|   3 ++-\n" in second and second.endswith(" 2 files changed, 4 insertions(+), 1 deletions(-)")
+
+
+def test_a_command_takes_as_long_as_the_story_says(counter):
+    text = HEAD + PHASE + ">> 1\nBuild.\n--\n! sh exit=2 took=64.5 make\n| failed\n--\nIt failed.\n"
+    session = generate(read_story(text), Checkout(), counter)
+    (build,) = (row for row in session.rows if row.message.name == "terminal")
+    assert build.seconds == 64.5 and build.message.text == 'failed\n{"exit_code": 2, "seconds": 64.5}'
+
+
 def test_a_story_can_play_before_some_files_existed(counter):
     text = (HEAD + PHASE + TURN).replace("cwd:", "hidden: compaction/zones.py\ncwd:")
     session = generate(read_story(text), Checkout(), counter)
