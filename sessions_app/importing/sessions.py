@@ -14,6 +14,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from compaction.formats.events import PassRecorded, RowAppended, RowsRewound, SourceSession, TurnEnded
+from compaction.messages import Role
 from compaction.storable import storable_text
 from compaction.tokens import TokenCounter
 from sessions_app.importing.outcomes import SessionImport
@@ -42,6 +43,9 @@ _FACT_COLUMNS = (
     "is_damaged",
     "status",
 )
+
+
+TITLE_CHARS = 80
 
 
 def import_session(project: Project, source: SourceSession, counter: TokenCounter) -> SessionImport:
@@ -110,7 +114,15 @@ def _extras(source: SourceSession) -> dict[str, Any]:
     return stored
 
 
+def _first_words(session: Session) -> str:
+    """A title for a session whose source gives none: the first line of the first request, cut to a line's length."""
+    first = session.rows.filter(role=Role.USER, by_person=True, content__isnull=False).order_by("position").first()
+    line = next((line.strip() for line in (first.content or "").splitlines() if line.strip()), "") if first else ""
+    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1].rstrip() + "…"
+
+
 def _finish(session: Session, outcome: SessionImport) -> None:
+    session.title = session.title or _first_words(session)
     if session.last_activity_at is None:
         known = session.ended_at or session.started_at
         if known is not None:

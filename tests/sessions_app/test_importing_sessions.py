@@ -330,3 +330,13 @@ def test_several_inserted_rows_keep_their_order(bring_in):
     done = PassRecorded(RowKind.BATCH_SUMMARY, ("a", "b", "c"), (summary("s1"), summary("s2")))
     _, session = bring_in(row("a"), row("b"), row("c"), row("d"), done)
     assert live_ids(session) == ["s1", "s2", "d"]
+
+
+def test_a_session_without_a_title_is_called_by_its_first_request(bring_in):
+    long = "please " * 40
+    injected = row("hook", text="injected", by_person=False)
+    _, session = bring_in(row("sys", "system"), injected, row("a", text=f"\n{long}"))
+    assert session.title.startswith("please please")
+    assert len(session.title) == 80
+    _, again = bring_in(row("sys", "system"), row("b", text="another request"), title="Given")
+    assert again.title == "Given"
