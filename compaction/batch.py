@@ -261,7 +261,7 @@ def _close(
         outcome=outcome,
         reason=reason,
         detail=detail,
-        notes=notes,
+        notes=(*(plan.request.notes if plan.request is not None else ()), *notes),
         zones=plan.window.zones,
         exchanges=(Span(covered[0].key, covered[-1].key, len(covered), sum(row.tokens for row in covered)),),
         cursor_before=plan.state.cursor,

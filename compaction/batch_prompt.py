@@ -11,6 +11,7 @@ from typing import Final
 
 from compaction.messages import Message
 from compaction.prompts import ROLE, RULES, fitting_chars
+from compaction.prune import shorten_results
 from compaction.redaction import MASK, redact, redact_message
 from compaction.sections import STALE_MARK, STALE_SECTIONS, Section
 from compaction.serialise import bound, serialise
@@ -43,6 +44,10 @@ def batch_request(
 ) -> SummaryRequest | None:
     """The request that summarises `messages`, on top of `earlier` notes if there are any.
 
+    The text shows long tool results as one line each; `messages` of the request hold them in full, for anchors and for
+    summarizers that read facts instead of text. Results are shortened once they are redacted, because a secret that is
+    cut in two is not found any more.
+
     None when the summarizer's window is too small to hold the question. Sends no output limit: the budget is asked
     for, and an answer that is too long to help is discarded when the pass is settled.
     """
@@ -50,10 +55,11 @@ def batch_request(
     wanted = redact(focus).text.strip()
     redacted = tuple(redact_message(message) for message in messages)
     frame = _text(notes, "", budget_tokens, wanted)
-    limit_chars = fitting_chars(frame, redacted, budget_tokens, counter, aux_window_tokens)
+    shown = shorten_results(redacted, counter)
+    limit_chars = fitting_chars(frame, shown.messages, budget_tokens, counter, aux_window_tokens)
     if limit_chars is None:
         return None
-    transcript = serialise(redacted, limit_chars)
+    transcript = serialise(shown.messages, limit_chars)
     return SummaryRequest(
         Purpose.BATCH,
         ROLE,
@@ -63,6 +69,7 @@ def batch_request(
         budget_tokens,
         focus=wanted,
         redactions=sum(text.count(MASK) for text in (notes, transcript, wanted)),
+        notes=shown.notes,
     )
 
 

@@ -32,8 +32,7 @@ class BatchWindow:
 
 def batch_window(transcript: Transcript, zones: Zones) -> BatchWindow:
     """The window of a batch in `zones`. Its `covered` is empty when nothing can be compacted."""
-    if zones.is_tail_cut:
-        zones = _cut_inside_newest_turn(transcript, zones)
+    zones = cut_tail(transcript, zones)
     middle = [row for row in transcript.forward(zones.middle_start) if zones.holds_in_middle(row.key)]
     kept = _newest_request(middle) if zones.is_tail_cut and not _tail_holds_request(transcript, zones) else ()
     kept_ids = {row.id for row in kept}
@@ -41,11 +40,14 @@ def batch_window(transcript: Transcript, zones: Zones) -> BatchWindow:
     return BatchWindow(zones, covered, tuple(transcript.summaries()), kept)
 
 
-def _cut_inside_newest_turn(transcript: Transcript, zones: Zones) -> Zones:
-    """The zones with a tail that begins at the oldest complete edge within the budget.
+def cut_tail(transcript: Transcript, zones: Zones) -> Zones:
+    """`zones`, or, where the newest turn alone is too large for a tail of whole turns, the zones with a tail that
+    begins inside it, at the oldest complete edge within the budget.
 
     The newest group is in the tail whatever it costs, and so is everything from the first open call on.
     """
+    if not zones.is_tail_cut:
+        return zones
     rows = _newest_rows(transcript, zones)
     start, tokens, best_tokens, best_rows = None, 0, 0, 0
     for count, row in enumerate(reversed(rows), start=1):

@@ -276,7 +276,7 @@ class CompactionPolicy:
         8_000,
         _WHOLE,
         "Prune results above",
-        "Only tool results longer than this are shortened by a proactive prune.",
+        "Only tool results longer than this become one line in a proactive prune.",
         "Short results cost little and are read again.",
         group="prune", unit="characters", lowest=200, highest=100_000_000,
     )
@@ -284,7 +284,7 @@ class CompactionPolicy:
         4_096,
         _WHOLE,
         "Prune only if it frees",
-        "A proactive prune commits only if it frees this much, and re-arms after as much regrowth.",
+        "A proactive prune commits only if it frees this much; the next waits until as much as was freed has regrown.",
         "A smaller gain does not pay for the cache break.",
         group="prune", unit="tokens", lowest=0, highest=100_000_000,
     )
@@ -315,6 +315,11 @@ class CompactionPolicy:
     def runs_micro(self) -> bool:
         """Whether micro passes are on: children of a disabled section are inert."""
         return self.enabled and self.micro_compact
+
+    @property
+    def runs_prune(self) -> bool:
+        """Whether old tool results are shortened before the threshold is reached."""
+        return self.enabled and self.proactive_prune_tokens > 0
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any]) -> PolicyReading:

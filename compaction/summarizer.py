@@ -30,7 +30,7 @@ class SummaryRequest:
     earlier: the summary to be merged into, without frame; empty when there is none.
     messages: the redacted messages to be summarised, in order; empty for a defrag.
     budget_tokens: the size the summary should stay under. focus: what a person asked to keep, may be empty.
-    redactions: how many secrets were masked on the way into `user`.
+    redactions: how many secrets were masked on the way into `user`. notes: what else was done to the messages for it.
     """
 
     purpose: Purpose
@@ -43,6 +43,7 @@ class SummaryRequest:
     temperature: float = 0.1
     focus: str = ""
     redactions: int = 0
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
