@@ -16,6 +16,8 @@ from compaction.model_view import ModelView, Profile, model_view
 from compaction.pass_context import make_context
 from compaction.policy import CompactionPolicy
 from compaction.provider_rules import Violation, violations
+from compaction.prune import plan_prune
+from compaction.prune_lines import prune_line
 from compaction.records import Outcome, PassKind, PassRecord
 from compaction.redaction import redact, redact_message
 from compaction.replay import Replay, ReplayPolicy, ReplayResult, Step
@@ -83,6 +85,8 @@ __all__ = [
     "model_view",
     "plan_batch",
     "plan_micro",
+    "plan_prune",
+    "prune_line",
     "redact",
     "redact_message",
     "row_tokens",

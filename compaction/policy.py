@@ -284,7 +284,7 @@ class CompactionPolicy:
         4_096,
         _WHOLE,
         "Prune only if it frees",
-        "A proactive prune commits only if it frees this much; the next waits until as much as was freed has regrown.",
+        "A proactive prune commits only if it frees this much, and re-arms after as much regrowth.",
         "A smaller gain does not pay for the cache break.",
         group="prune", unit="tokens", lowest=0, highest=100_000_000,
     )

@@ -81,7 +81,7 @@ class Shortened:
 
 def plan_prune(transcript: Transcript, state: CompactionState, context: PassContext) -> Nothing | Settlement:
     """A proactive prune, settled, or why none is made. Runs from `proactive_prune_tokens` live tokens on, if it frees
-    enough, and again once the context has regrown to what it was."""
+    `proactive_prune_min_reclaim_tokens`, and again once the context has regrown by as much."""
     policy = context.policy
     if not policy.runs_prune:
         return Nothing(PruneReason.PRUNE_OFF, state)
@@ -142,7 +142,7 @@ def _settle(
     tokens_before = context.fixed_overhead_tokens + live_tokens
     state = replace(
         state,
-        prune_rearm_tokens=live_tokens,
+        prune_rearm_tokens=live_tokens - freed + context.policy.proactive_prune_min_reclaim_tokens,
         passes_total=state.passes_total + 1,
         tokens_saved_total=state.tokens_saved_total + freed,
     )

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from compaction.batch import BatchPlan, plan_batch, settle_batch
-from compaction.errors import InvalidInput
 from compaction.exchanges import resolve_cursor
 from compaction.extractive import ExtractiveSummarizer
 from compaction.live_rows import Applied, LiveRows
-from compaction.messages import Message, Role, Row, RowKey
+from compaction.messages import Message, Role, Row, RowKey, RowKind
 from compaction.micro import MicroPlan, Nothing, PassContext, Settlement, plan_micro, settle_micro
 from compaction.model_view import model_view
+from compaction.prune import MIN_RESULT_CHARS, plan_prune
 from compaction.records import Outcome, PassKind, PassRecord
 from compaction.sliding_window import truncate
 from compaction.state import CompactionState
@@ -38,11 +38,10 @@ class ReplayPolicy(StrEnum):
     WINDOW = "window"
 
 
-RUNNABLE_POLICIES = frozenset(
-    {ReplayPolicy.NONE, ReplayPolicy.MICRO, ReplayPolicy.BATCH, ReplayPolicy.MICRO_AND_BATCH, ReplayPolicy.WINDOW}
-)
 _WITH_MICRO = frozenset({ReplayPolicy.MICRO, ReplayPolicy.MICRO_AND_BATCH})
 _WITH_BATCH = frozenset({ReplayPolicy.BATCH, ReplayPolicy.MICRO_AND_BATCH})
+# Under these a proactive prune runs if the settings switch it on; `prune` switches it on by itself.
+_WITH_PRUNE = _WITH_MICRO | _WITH_BATCH | {ReplayPolicy.PRUNE}
 # A replay has no clock. Cool-downs and pauses of batches are measured as if a turn took this long.
 SECONDS_PER_TURN = 60.0
 
@@ -64,7 +63,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
-    """What a replay came to. Rows are those fed in; summaries made by the replay are counted apart."""
+    """What a replay came to. Rows are those fed in; live summaries and stubs made by the replay are counted apart."""
 
     policy: ReplayPolicy
     turns: int
@@ -72,6 +71,7 @@ class ReplayResult:
     live_rows: int
     archived_rows: int
     summary_rows: int
+    stub_rows: int
     outcomes: tuple[tuple[str, int], ...]
     batch_passes: int
     summarizer_calls: int
@@ -84,22 +84,20 @@ class ReplayResult:
 class Replay:
     """A replay of `rows`, which must be in order and all be live at their birth.
 
-    Iterate over `steps()` once; `result()` is complete after that. Raises InvalidInput for a policy that can't be
-    replayed yet.
+    Iterate over `steps()` once; `result()` is complete after that. Under `prune`, unless the settings say from how many
+    tokens on to prune, tool results of any length that is worth it are shortened when the threshold is reached.
     """
 
     def __init__(self, rows: Sequence[Row], policy: ReplayPolicy, context: PassContext, summarizer: Summarizer) -> None:
-        if policy not in RUNNABLE_POLICIES:
-            raise InvalidInput(f"{policy} can't be replayed yet", "policy")
         self._policy = policy
-        self._context = replace(context, policy=replace(context.policy, enabled=True, micro_compact=True))
+        self._context = _switched_on(context, policy)
         self._summarizer = summarizer
         self._turns = tuple(split_turns(rows))
         self._fed_ids = frozenset(row.id for row in rows)
         self._live = LiveRows(max(self._fed_ids, default=-1) + 1)
         self._state = CompactionState()
         self._outcomes: Counter[str] = Counter()
-        self._is_batch_blocked = False
+        self._is_batch_blocked = self._is_prune_blocked = False
         self._steps = self._calls = self._peak_tokens = 0
 
     @property
@@ -110,19 +108,25 @@ class Replay:
     def steps(self) -> Iterator[Step]:
         """Feed turn after turn and yield every decision as it is made.
 
-        A batch is looked at before each request of the agent as well, because a turn can fill the window by itself.
-        One that is held back is told once a turn.
+        Prunes and batches are looked at before each request of the agent as well, because a turn can fill the window by
+        itself. A batch that is held back is told once a turn.
         """
         for number, turn in enumerate(self._turns, start=1):
-            self._is_batch_blocked = False
+            self._is_batch_blocked = self._is_prune_blocked = False
             for row in turn:
-                if row.role is Role.ASSISTANT and self._is_batch_due():
-                    yield self._step(number, self._batch(number))
+                if row.role is Role.ASSISTANT:
+                    yield from self._before_request(number)
                 self._live.insert(row)
                 self._peak_tokens = max(self._peak_tokens, self._tokens())
             yield self._step(number, self._decide(turn))
-            if self._is_batch_due():
-                yield self._step(number, self._batch(number))
+            yield from self._before_request(number)
+
+    def _before_request(self, turn_number: int) -> Iterator[Step]:
+        pruned = self._prune()
+        if pruned is not None:
+            yield self._step(turn_number, pruned)
+        if self._is_batch_due():
+            yield self._step(turn_number, self._batch(turn_number))
 
     def result(self) -> ReplayResult:
         """The sum of what has been replayed so far."""
@@ -134,7 +138,8 @@ class Replay:
             rows=len(self._fed_ids),
             live_rows=live_fed,
             archived_rows=len(self._fed_ids) - live_fed,
-            summary_rows=len(rows) - live_fed,
+            summary_rows=sum(row.is_summary and row.id not in self._fed_ids for row in rows),
+            stub_rows=sum(row.kind is RowKind.PRUNE_STUB and row.id not in self._fed_ids for row in rows),
             outcomes=tuple(sorted(self._outcomes.items())),
             batch_passes=self._outcomes[Outcome.COMPACTED] + self._outcomes[Outcome.FALLBACK],
             summarizer_calls=self._calls,
@@ -156,7 +161,9 @@ class Replay:
     def _decide(self, turn: tuple[Row, ...]) -> Settlement:
         """The decision after `turn`: a settled pass, or a record of nothing and its reason."""
         decided: Nothing | Settlement | MicroPlan
-        if self._policy in _WITH_MICRO:
+        if self._policy is ReplayPolicy.PRUNE:
+            decided = plan_prune(self._live, self._state, self._context)
+        elif self._policy in _WITH_MICRO:
             decided = plan_micro(self._live, self._state, self._context, turn_finished=is_finished(turn))
         elif self._policy is ReplayPolicy.WINDOW:
             decided = truncate(self._live, self._state, self._context)
@@ -167,6 +174,15 @@ class Replay:
         if isinstance(decided, MicroPlan):
             decided = settle_micro(decided, self._ask(decided.request))
         return decided if isinstance(decided, Settlement) else self._nothing(decided)
+
+    def _prune(self) -> Settlement | None:
+        """A prune between other decisions, if one is due; once it is not, it is not looked at again in this turn."""
+        if self._policy not in _WITH_PRUNE or self._is_prune_blocked:
+            return None
+        decided = plan_prune(self._live, self._state, self._context)
+        has_looked = not isinstance(decided, Settlement) and decided.zones is not None
+        self._is_prune_blocked = has_looked
+        return decided if isinstance(decided, Settlement) else None
 
     def _batch(self, turn_number: int) -> Settlement:
         decided = plan_batch(self._live, self._state, self._context, now=turn_number * SECONDS_PER_TURN)
@@ -221,3 +237,14 @@ class Replay:
         if zones is None:
             return self._state.cursor
         return resolve_cursor(self._live, self._state.cursor, zones.middle_start, zones.tail_start)
+
+
+def _switched_on(context: PassContext, policy: ReplayPolicy) -> PassContext:
+    """`context` with what the replay is about switched on, whatever the settings say."""
+    settings = replace(context.policy, enabled=True, micro_compact=True)
+    if policy is ReplayPolicy.PRUNE and not settings.proactive_prune_tokens and context.threshold_tokens is not None:
+        trigger_tokens = max(1, context.threshold_tokens - context.fixed_overhead_tokens)
+        settings = replace(
+            settings, proactive_prune_tokens=trigger_tokens, proactive_prune_min_result_chars=MIN_RESULT_CHARS
+        )
+    return replace(context, policy=settings)

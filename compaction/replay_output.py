@@ -41,6 +41,7 @@ def result_json(result: ReplayResult) -> str:
             "live_rows": result.live_rows,
             "archived_rows": result.archived_rows,
             "summary_rows": result.summary_rows,
+            "stub_rows": result.stub_rows,
             "outcomes": dict(result.outcomes),
             "batch_passes": result.batch_passes,
             "summarizer_calls": result.summarizer_calls,
@@ -75,7 +76,8 @@ def result_text(result: ReplayResult) -> str:
     outcomes = ", ".join(f"{name} {count}" for name, count in result.outcomes) or "none"
     return (
         f"policy {result.policy}: {result.turns} turns, {result.rows} rows\n"
-        f"live {result.live_rows}, archived {result.archived_rows}, summaries {result.summary_rows}\n"
+        f"live {result.live_rows}, archived {result.archived_rows}, "
+        f"summaries {result.summary_rows}, stubs {result.stub_rows}\n"
         f"outcomes: {outcomes}\n"
         f"summarizer calls {result.summarizer_calls}, batch passes {result.batch_passes}\n"
         f"peak {result.peak_tokens:,} tokens, at the end {result.last_tokens:,} tokens, {occupancy}"

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 FAILURE_CHARS: Final = 80
 _BLOCKED: Final = "BLOCKED"
-_WAITING_STATUSES: Final = frozenset({"pending_approval", "approval_required", "awaiting_approval"})
+_WAITING_STATUSES: Final = ("pending_approval", "approval_required", "awaiting_approval")
 _EXIT_CODE: Final = re.compile(r'"exit_code"\s*:\s*(-?\d+)')
 
 

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from compaction.policy import COMPRESSION_SETTINGS, CompactionPolicy
-from compaction.replay import RUNNABLE_POLICIES, ReplayPolicy
+from compaction.replay import ReplayPolicy
 from compaction.settings import SettingKind
 from sessions_app.models import Session
 from sessions_app.pages.outlook import Outlook
@@ -63,8 +63,7 @@ class SimulationForm(forms.Form):
         super().__init__(*arguments, **more)
         self._session = session
         self._window = outlook.window
-        names = [policy for policy in POLICY_WORDS if policy in RUNNABLE_POLICIES]
-        self.fields["policy"].choices = [(name.value, POLICY_WORDS[name]) for name in names]  # type: ignore[attr-defined]
+        self.fields["policy"].choices = [(name.value, words) for name, words in POLICY_WORDS.items()]  # type: ignore[attr-defined]
         known = outlook.window.context_tokens
         self.fields["window_tokens"].initial = known
         self.fields["window_tokens"].help_text = window_help(session, known)

@@ -47,6 +47,10 @@ REASONS = {
     "cache_unknown": gettext_lazy("whether the prompt cache is warm is unknown"),
     "policy_none": gettext_lazy("this policy never compacts"),
     "only_protected_turns": gettext_lazy("only protected turns are left"),
+    "prune_off": gettext_lazy("pruning is off"),
+    "below_prune_trigger": gettext_lazy("too few tokens for a prune"),
+    "waits_for_regrowth": gettext_lazy("the context has not regrown since the last prune"),
+    "nothing_to_prune": gettext_lazy("no tool result before the tail is worth shortening"),
 }
 
 

@@ -64,6 +64,8 @@ TEXTS = st.sampled_from(
 )
 PICTURE = ImagePart('{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}')
 CONTENTS = st.one_of(TEXTS, st.none(), st.builds(lambda text: (TextPart(text), PICTURE), TEXTS), st.just(()))
+# What tools return: mostly text, often long, the same again now and then, sometimes with a picture.
+RESULTS = st.one_of(TEXTS, st.sampled_from(["output line\n" * 40, '{"exit_code": 1}' + " " * 300]), CONTENTS)
 CALL_IDS = st.sampled_from(["c1", "c2", "c3", " c1 ", "", None, "qwen_tc_0"])
 
 
@@ -71,7 +73,7 @@ CALL_IDS = st.sampled_from(["c1", "c2", "c3", " c1 ", "", None, "qwen_tc_0"])
 def rounds(draw):
     """An assistant message with calls and its results: complete, torn, repeated or out of order."""
     calls = draw(st.lists(st.builds(call, CALL_IDS), min_size=1, max_size=3))
-    answers = [result(c.id, draw(TEXTS)) for c in calls if draw(st.integers(0, 9)) > 1]
+    answers = [result(c.id, draw(RESULTS)) for c in calls if draw(st.integers(0, 9)) > 1]
     if draw(st.integers(0, 9)) == 0:
         answers.append(result(draw(CALL_IDS), "an orphan"))
     if draw(st.integers(0, 4)) == 0:
