@@ -114,12 +114,14 @@ class _Telling:
         # A compaction on a dead branch takes nothing from the conversation as it stands in the end.
         kept = [place for place in self._live if id(place) in stays or (place.is_current and not summary.is_current)]
         left = [place for place in self._live if place not in kept]
+        ahead = self._live.index(left[0]) if left else 0 if summary.is_current else len(self._live)
+        behind = _rows(kept[ahead:])
         if left or move.summary:
-            self.steps.append(Compacted(_rows(left), next(iter(_rows(kept)), None), move))
+            self.steps.append(Compacted(_rows(left), next(iter(behind), None), move))
         self._leave(left)
         summary.is_live = True
         summary.entered += [move.summary.foreign_id] if move.summary else []
-        self._live = [summary, *kept]
+        self._live = [*kept[:ahead], summary, *kept[ahead:]]
 
     def _leave(self, places: Sequence[Place]) -> None:
         for place in places:

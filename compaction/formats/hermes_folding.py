@@ -55,6 +55,7 @@ Step = PlannedAppend | PlannedRewind | PlannedPass
 
 def fold(rows: Sequence[StoredRow]) -> list[Step]:
     """What happened to a session whose stored rows, in order, are `rows`."""
+    rows = _with_copies_marked(rows)
     folding = _Folding(rows)
     position = 0
     while position < len(rows):
@@ -67,6 +68,15 @@ def fold(rows: Sequence[StoredRow]) -> list[Step]:
             position += max(1, generation.length)
     folding.finish()
     return folding.steps
+
+
+def _with_copies_marked(rows: Sequence[StoredRow]) -> list[StoredRow]:
+    seen: set[str] = set()
+    marked = []
+    for row in rows:
+        marked.append(replace(row, is_copy=True) if row.uid and row.uid in seen else row)
+        seen.add(row.uid)
+    return marked
 
 
 class _Folding:

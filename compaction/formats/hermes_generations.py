@@ -234,7 +234,8 @@ def _parse(rows: Sequence[StoredRow], start: int, index: LiveIndex) -> Generatio
         return None
     first = middle if rows[middle].key else middle + 1
     tail = _tail(rows, first, index, head)
-    if not head and not tail:
+    # Where rows have an identity that copies keep, what merely says the same is no copy.
+    if (not head and not tail) or any(row.is_copy for row in rows[start : first + max(1, len(tail))]):
         return None
     entries: list[Entry] = [index.copy(at, rows[start + at]) for at in range(head)]
     entries.append(Fresh(rows[middle], is_summary=True))

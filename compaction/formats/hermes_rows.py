@@ -33,6 +33,7 @@ class StoredRow:
     copied; empty when the store has none. key and summary_key: what the row says and the summary merged into it, empty
     when there is none. call_key: the call a result answers or the calls a row makes, by which a rewritten copy is
     known. at: epoch seconds, None when unknown; only good for telling what a pass found from what came after it.
+    is_copy: an earlier row of the session has the same identity.
     """
 
     number: int
@@ -45,6 +46,7 @@ class StoredRow:
     at: float | None
     is_active: bool
     is_compacted: bool
+    is_copy: bool = False
 
 
 @dataclass(frozen=True, slots=True)

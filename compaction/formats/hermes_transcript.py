@@ -1,7 +1,7 @@
 """Reading a transcript of one message per line, as old versions of Hermes wrote them: `<session id>.jsonl`.
 
 A first line of type session_meta may name the session. Otherwise the file's name does when it has the form of a Hermes
-id, and failing that the opening of the conversation. Lines without a role are counted and passed over.
+id; failing that the session goes by its file's name and its opening. Lines without a role are counted and passed over.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from compaction.formats.chat_rows import ChatItem, chat_events, chat_messages
 from compaction.formats.events import ImportReport, Problem, ProblemKind, SourceEvent, SourceSession
 from compaction.formats.hermes_sessions import SOURCE
 from compaction.formats.json_lines import JsonLineReader
-from compaction.formats.row_identity import opening_key
+from compaction.formats.row_identity import opening_id
 from compaction.formats.source_file import SourceFile, StreamKeeper
 from compaction.formats.times import epoch_seconds
 from compaction.formats.told_once import SILENT, ToldOnce
@@ -40,7 +40,7 @@ def read_hermes_transcript(file: SourceFile, report: ImportReport) -> Iterator[S
             elif (at := epoch_seconds(line.value.get("timestamp"))) is not None:
                 times.append(at)
         report.lines = reader.lines
-    foreign_id = _name(facts, file) or opening_key(_opening(keeper))
+    foreign_id = _name(facts, file) or opening_id(file.stem, _opening(keeper))
 
     def events() -> Iterator[SourceEvent]:
         yield from chat_events(_items(keeper), told.replay())

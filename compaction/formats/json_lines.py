@@ -84,7 +84,7 @@ def parse_json(data: bytes) -> ParsedJson:
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"it is no JSON: {error.msg} at character {error.pos + 1}") from None
+        raise ValueError(f"it is no JSON: {error.msg} (character {error.pos + 1})") from None
     is_same = clean is value and is_storable(text)
     return ParsedJson(clean, text if is_same else json_text(clean), not is_same or not was_decoded)
 

@@ -3,9 +3,10 @@
 A bare list; an object with `messages` (a request, a run of a small agent); a request log with the `response` beside it,
 which is the last message; a list of runs with `traj` or `messages`; the same, one object per line.
 
-Identity: a session goes by the id its wrapper gives (session, conversation), else by its opening (all messages through
-the first reply), with the task and trial number or the wrapper's own number added where there are any. A second run
-with the same opening in the same file gets an ordinal. None of these changes when a conversation grows at its end.
+Identity: a session goes by the id its wrapper gives (session, conversation), else by its file's name and its opening
+(all messages through the first reply), with the task and trial number or the wrapper's own number added where there are
+any. A second run with the same opening in the same file gets an ordinal. None of these changes when a conversation
+grows at its end, once it has a reply.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from compaction.errors import InvalidSource
 from compaction.formats.chat_rows import ChatItem, chat_events, chat_messages
 from compaction.formats.events import ImportReport, Problem, ProblemKind, SourceEvent, SourceSession
 from compaction.formats.json_lines import JsonLineReader, parse_json, read_document
-from compaction.formats.row_identity import RowIds, opening_key
+from compaction.formats.row_identity import RowIds, opening_id
 from compaction.formats.source_file import SourceFile, StreamKeeper
 from compaction.formats.times import epoch_seconds
 from compaction.formats.told_once import SILENT, Tell, ToldOnce
@@ -57,7 +58,7 @@ def read_openai_chat(file: SourceFile, report: ImportReport) -> Iterator[SourceS
     if not runs:
         raise InvalidSource("the file holds no chat messages", file.label)
     for run in runs:
-        yield _session(run, ids, partial(_run_events, run, ToldOnce(report)))
+        yield _session(run, file.stem, ids, partial(_run_events, run, ToldOnce(report)))
 
 
 def _from_lines(file: SourceFile, report: ImportReport, ids: RowIds) -> Iterator[SourceSession]:
@@ -71,7 +72,7 @@ def _from_lines(file: SourceFile, report: ImportReport, ids: RowIds) -> Iterator
             for index, run in enumerate(runs):
                 # The line is read again for its events, so that not every line of a large file is held.
                 again = partial(_line_events, keeper, line.offset, index, ToldOnce(report))
-                yield _session(run, ids, again)
+                yield _session(run, file.stem, ids, again)
         report.lines = reader.lines
 
 
@@ -131,12 +132,12 @@ def _opening(run: _Run) -> Iterator[Message]:
         yield from chat_messages(item, SILENT)
 
 
-def _session(run: _Run, ids: RowIds, events: Callable[[], Iterator[SourceEvent]]) -> SourceSession:
+def _session(run: _Run, stem: str, ids: RowIds, events: Callable[[], Iterator[SourceEvent]]) -> SourceSession:
     facts = run.facts
     window = facts.get("context_window")
     kept = {key: value for key, value in facts.items() if key not in _TOLD and value is not None}
     return SourceSession(
-        foreign_id=ids.give(_base_id(run)),
+        foreign_id=ids.give(_base_id(run, stem)),
         source=SOURCE,
         events=events,
         title=_text(facts.get("title")),
@@ -147,13 +148,13 @@ def _session(run: _Run, ids: RowIds, events: Callable[[], Iterator[SourceEvent]]
     )
 
 
-def _base_id(run: _Run) -> str:
+def _base_id(run: _Run, stem: str) -> str:
     named = next((run.facts[key] for key in _SESSION_KEYS if run.facts.get(key) not in (None, "")), None)
     if isinstance(named, str | int):
         return str(named)[:200]
     numbers = (run.facts.get(key) for key in _NUMBER_KEYS)
     known = [str(number)[:100] for number in numbers if isinstance(number, str | int) and number != ""]
-    return "-".join([*known, opening_key(_opening(run))])
+    return "-".join([*known, opening_id(stem, _opening(run))])
 
 
 def _model(facts: Mapping[str, object]) -> str:

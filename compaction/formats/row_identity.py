@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from compaction.messages import Content, Message, Role, TextPart
 
 _KEY_CHARACTERS = 16
+_STEM_CHARACTERS = 80
 
 
 def row_key(message: Message) -> str:
@@ -26,18 +27,19 @@ def row_key(message: Message) -> str:
     return digest.hexdigest()[:_KEY_CHARACTERS]
 
 
-def opening_key(messages: Iterable[Message]) -> str:
-    """A hash of a conversation's opening: all messages through the first reply.
+def opening_id(stem: str, messages: Iterable[Message]) -> str:
+    """An id for a conversation that has none: its file's name, and a hash of its opening through the first reply.
 
-    The reply is in it because two runs often begin with the same words. A conversation without a reply yet is known by
-    all it has.
+    Either alone is not enough: many files are called messages.json, and many runs begin with the same words. The reply
+    is in it because runs of one task differ from there on; a conversation without a reply yet is known by all it has.
     """
     keys = []
     for message in messages:
         keys.append(row_key(message))
         if message.role is Role.ASSISTANT:
             break
-    return hashlib.sha256(" ".join(keys).encode()).hexdigest()[:_KEY_CHARACTERS]
+    digest = hashlib.sha256(" ".join(keys).encode()).hexdigest()[:_KEY_CHARACTERS]
+    return f"{stem[:_STEM_CHARACTERS]}-{digest}"
 
 
 class RowIds:

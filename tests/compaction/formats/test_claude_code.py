@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from source_reading import BUGS, Read, problem_kinds, read, read_one, texts, write_lines
 
 from compaction.formats.events import PassRecorded, ProblemKind, RowAppended, RowsRewound, TurnEnded
@@ -447,3 +449,42 @@ def test_only_pass_events_of_compactions_are_passes(session):
         user("u1", None), {"type": "system", "subtype": "microcompact_boundary", "uuid": "x", "parentUuid": "u1"}
     )
     assert not [event for event in found.events if isinstance(event, PassRecorded)]
+
+
+@st.composite
+def trees(draw) -> list[dict]:
+    """Records under any earlier ones, with progress between them, compactions among them, and beginnings anew."""
+    records: list[dict] = []
+    for number in range(draw(st.integers(1, 25))):
+        earlier = [each["uuid"] for each in records if each["type"] != "system"]
+        parent = draw(st.sampled_from([*earlier[-1:] * 3, *earlier, None])) if earlier else None
+        uuid = f"r{number}"
+        kind = draw(st.sampled_from(["user", "assistant", "assistant", "progress", "compaction"]))
+        if kind == "compaction" and parent:
+            records += [boundary(f"b{number}", parent), summary(uuid, f"b{number}")]
+        elif kind == "progress":
+            records.append({"type": "progress", "uuid": uuid, "parentUuid": parent, "data": {}})
+        else:
+            records.append(assistant(uuid, parent) if kind == "assistant" else user(uuid, parent))
+    return records
+
+
+def ancestors(records: list[dict]) -> list[str]:
+    """The newest message and what it stands under, oldest first, to the newest compaction."""
+    by_uuid = {each["uuid"]: each for each in records}
+    said = [each for each in records if each["type"] in ("user", "assistant")]
+    found: list[str] = []
+    record = said[-1] if said else None
+    while record is not None and record.get("subtype") != "compact_boundary":
+        found += [record["uuid"]] if record["type"] != "progress" else []
+        record = by_uuid.get(record["parentUuid"])
+    return found[::-1]
+
+
+@given(trees())
+def test_the_live_rows_are_the_newest_message_and_its_ancestors_whatever_the_tree(tmp_path_factory, records):
+    path = write_lines(tmp_path_factory.mktemp("tree") / "s1.jsonl", *records)
+    if not any(each.get("parentUuid") and each["type"] in ("user", "assistant") for each in records):
+        return  # without any link the order of lines is the chain
+    live = [row.foreign_id for each in read(path)[0] for row in each.live]
+    assert live == ancestors(records)

@@ -107,7 +107,7 @@ def test_a_file_named_by_a_session_is_that_session_and_any_other_goes_by_its_ope
     talk = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
     named, _ = read_one(write_lines(tmp_path / "20260726_130000_abc123.jsonl", *talk))
     other, _ = read_one(write_lines(tmp_path / "chat.jsonl", *talk))
-    grown, _ = read_one(write_lines(tmp_path / "chat2.jsonl", *talk, {"role": "user", "content": "bye"}))
+    grown, _ = read_one(write_lines(tmp_path / "chat.jsonl", *talk, {"role": "user", "content": "bye"}))
     assert named.session.foreign_id == "20260726_130000_abc123"
     assert other.session.foreign_id == grown.session.foreign_id
 

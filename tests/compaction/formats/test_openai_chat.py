@@ -88,12 +88,19 @@ def test_a_damaged_line_among_conversations_is_told_and_the_others_are_read(tmp_
     }
 
 
-def test_a_session_without_an_id_keeps_its_own_as_it_grows_and_differs_from_another_with_the_same_question(tmp_path):
-    grown, _ = read_one(write(tmp_path / "a.json", [*MESSAGES, {"role": "user", "content": "Thanks."}]))
-    before, _ = read_one(write(tmp_path / "b.json", MESSAGES))
-    other, _ = read_one(write(tmp_path / "c.json", [*MESSAGES[:2], {"role": "assistant", "content": "None."}]))
-    assert grown.session.foreign_id == before.session.foreign_id != other.session.foreign_id
+def test_a_session_without_an_id_keeps_its_own_as_its_file_grows(tmp_path):
+    before, _ = read_one(write(tmp_path / "chat.json", MESSAGES))
+    grown, _ = read_one(write(tmp_path / "chat.json", [*MESSAGES, {"role": "user", "content": "Thanks."}]))
+    assert grown.session.foreign_id == before.session.foreign_id
     assert [row.foreign_id for row in grown.rows][:-1] == [row.foreign_id for row in before.rows]
+
+
+def test_conversations_that_share_a_question_or_a_whole_opening_stay_apart(tmp_path):
+    other_reply = [*MESSAGES[:2], {"role": "assistant", "content": "None."}]
+    (tmp_path / "run").mkdir()
+    paths = [write(tmp_path / "chat.json", MESSAGES), write(tmp_path / "copy.json", MESSAGES)]
+    paths.append(write(tmp_path / "run" / "chat.json", other_reply))
+    assert len({read_one(path)[0].session.foreign_id for path in paths}) == 3
 
 
 def test_rows_that_say_the_same_are_rows_of_their_own(tmp_path):
