@@ -1,6 +1,7 @@
 """`manage.py serve` as a user meets it: started, used, hurt and stopped."""
 
 import http.cookiejar
+import json
 import os
 import queue
 import re
@@ -16,6 +17,8 @@ import urllib.request
 import psutil
 import psycopg
 import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect as websocket
 
 from hermes_site.postgres.postmaster import find_postmaster, leftovers, read_pid_file
 from tests.site.conftest import CHECKOUT, PATIENCE_SECONDS
@@ -229,8 +232,7 @@ def state_of_a_new_job(site):
         site.folder, "shell", "-v", "0", "-c", f"from procrastinate.contrib.django import app; print({defer})"
     )
     assert code == 0, errors
-    sockets = read_pid_file(site.data).sockets
-    with psycopg.connect(host=str(sockets), user="postgres", dbname="hermes_sessions", autocommit=True) as connection:
+    with connect_to_database(site) as connection:
         deadline = time.monotonic() + PATIENCE_SECONDS
         state = "todo"
         while state in ("todo", "doing") and time.monotonic() < deadline:
@@ -244,6 +246,35 @@ def test_the_worker_does_what_is_put_into_the_queue(serve):
     site = serve().up()
     assert state_of_a_new_job(site) == "succeeded"
     assert site.send(signal.SIGTERM) == 0
+
+
+def test_the_websocket_it_serves_lets_the_owner_in_and_other_origins_and_strangers_not(serve, open_folder):
+    site = serve().up()
+    source = open_folder / "chat.json"
+    source.write_text('[{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}]')
+    code, _, errors = run_command(open_folder, "import_sessions", str(source))
+    assert code == 0, errors
+    with connect_to_database(site) as connection:
+        (public_id,) = connection.execute("select public_id from sessions_app_session").fetchone()
+    opener = browser()
+    opener.open(site.link, timeout=PATIENCE_SECONDS).close()
+    cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in cookies_of(opener))
+    address = f"{site.url.replace('http', 'ws')}/ws/s/{public_id}/"
+
+    with websocket(address, origin=site.url, additional_headers={"Cookie": cookies}) as socket_of_owner:
+        assert json.loads(socket_of_owner.recv(PATIENCE_SECONDS))["type"] == "snapshot"
+    with websocket(address, origin=site.url) as socket_of_stranger, pytest.raises(ConnectionClosed) as closed:
+        socket_of_stranger.recv(PATIENCE_SECONDS)
+    assert closed.value.rcvd.code == 4404
+    with pytest.raises(InvalidStatus) as refused:
+        websocket(address, origin="http://evil.example", additional_headers={"Cookie": cookies})
+    assert refused.value.response.status_code == 403
+    assert site.send(signal.SIGTERM) == 0
+
+
+def connect_to_database(site):
+    sockets = str(read_pid_file(site.data).sockets)
+    return psycopg.connect(host=sockets, user="postgres", dbname="hermes_sessions", autocommit=True)
 
 
 def test_a_taken_port_is_one_sentence_and_starts_nothing(open_folder):
