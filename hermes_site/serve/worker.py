@@ -7,6 +7,7 @@ holds a connection for no other purpose than to notice, and ends; whoever watche
 import asyncio
 import logging
 import os
+import signal
 import sys
 
 import django
@@ -19,7 +20,7 @@ from hermes_site.serve.parent_watch import end_with_parent
 
 logger = logging.getLogger(__name__)
 
-# Longer than a worker waits for its jobs (settings); after that they are left to the rescue of stalled jobs.
+# Longer than a worker waits for its jobs (settings), shorter than `serve` waits for a worker.
 STOP_TIMEOUT_SECONDS = 8.0
 
 
@@ -32,17 +33,24 @@ def run_worker() -> int:
 
 
 async def work_while_connected(app: App) -> int:
+    """Run the worker until a signal asks it to stop (0), or it or its database gives up (1)."""
+    stop_asked = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop_asked.set)
     async with app.open_async():
-        working = asyncio.create_task(app.run_worker_async())
-        watching = asyncio.create_task(wait_for_lost_connection())
-        await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            watching.cancel()
-            await working
-            return 0
-        working.cancel()
-        await asyncio.wait({working}, timeout=STOP_TIMEOUT_SECONDS)
-        return 1
+        working = asyncio.create_task(app.run_worker_async(install_signal_handlers=False))
+        others = [asyncio.create_task(waiting) for waiting in (wait_for_lost_connection(), stop_asked.wait())]
+        await asyncio.wait({working, *others}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (working, *others):
+            task.cancel()
+        await asyncio.wait({working, *others}, timeout=STOP_TIMEOUT_SECONDS)
+        if not working.done():
+            # A job that computes in a thread can't be interrupted; the queue gives it to another worker.
+            logger.warning("The worker leaves a job behind that did not stop")
+            os._exit(1)
+        if not working.cancelled() and (error := working.exception()):
+            raise error
+    return 0 if stop_asked.is_set() else 1
 
 
 async def wait_for_lost_connection() -> None:

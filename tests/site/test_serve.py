@@ -5,14 +5,17 @@ import json
 import os
 import queue
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import psutil
 import psycopg
@@ -29,10 +32,10 @@ LINK = re.compile(r"http://\S+/login/once/\S+")
 class Site:
     """A running site. `lines` is what it has printed so far."""
 
-    def __init__(self, folder, *arguments):
+    def __init__(self, folder):
         self.folder = folder
         self.data = folder / "var" / "postgres" / "data"
-        self.process = start_command(folder, "serve", "--port", "0", "--no-samples", *arguments)
+        self.process = start_command(folder, "serve", "--port", "0", "--no-samples")
         self.lines = []
         self.unread = queue.Queue()
         self.reader = threading.Thread(target=self.read_lines, daemon=True)
@@ -106,12 +109,28 @@ def run_command(folder, *arguments):
     return command.returncode, output, errors
 
 
+@pytest.fixture(scope="session")
+def prepared_var():
+    """What a site keeps after its first start, made once: it spares most tests the set-up and the waiting for disks."""
+    folder = Path(tempfile.mkdtemp(prefix="hermes-site-"))
+    folder.chmod(0o755)
+    code, _, errors = run_command(folder, "migrate", "--verbosity", "0")
+    assert code == 0, errors
+    with (folder / "var" / "postgres" / "data" / "postgresql.auto.conf").open("a") as settings:
+        settings.write("fsync = off\n")
+    yield folder / "var"
+    shutil.rmtree(folder)
+
+
 @pytest.fixture
-def serve(open_folder):
+def serve(open_folder, prepared_var):
+    """Start a site in the folder, with what an earlier start left there; `is_new` starts it with nothing."""
     sites = []
 
-    def start(folder=open_folder, *arguments):
-        sites.append(Site(folder, *arguments))
+    def start(is_new=False):
+        if not is_new and not (open_folder / "var").exists():
+            subprocess.run(["cp", "-a", str(prepared_var), str(open_folder / "var")], check=True)
+        sites.append(Site(open_folder))
         return sites[-1]
 
     yield start
@@ -353,7 +372,7 @@ def test_stopping_the_site_leaves_the_database_to_another_command_that_uses_it(s
 
 
 def test_two_that_start_at_once_on_a_new_checkout_both_come_up(serve):
-    one, other = serve(), serve()
+    one, other = serve(is_new=True), serve(is_new=True)
     for site in (one, other):
         site.up()
     assert status(f"{one.url}/healthz") == status(f"{other.url}/healthz") == 200
