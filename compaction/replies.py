@@ -46,19 +46,58 @@ class Unusable:
 
 
 _THINKING: Final = re.compile(r"<(think|thinking|reasoning|thought)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+# Chat templates that open the thinking themselves leave only its end in the text.
+_THINKING_END: Final = re.compile(r"\A.*</(?:think|thinking|reasoning|thought)>", re.DOTALL | re.IGNORECASE)
+_CHANNEL: Final = re.compile(r"\A<\|channel\|>analysis.*?<\|channel\|>final<\|message\|>", re.DOTALL)
+_TEMPLATE_TOKEN: Final = re.compile(
+    r"<\|(?:im_start|im_end|start|end|return|eot_id|endoftext|message)\|>(?:assistant\b)?"
+)
 _TOOL_MARKUP: Final = re.compile(
-    r"<(tool_call|function_calls?|invoke|tool_use)\b.*?(</\1>|\Z)|<function=.*?(</function>|\Z)",
+    r"<((?:antml:)?(?:tool_calls?|function_calls?|invoke|tool_use))\b.*?(</\1>|\Z)|<function=.*?(</function>|\Z)|"
+    r"\[TOOL_CALLS\].*\Z|<\|tool_calls?[\w|]*>.*\Z|<｜tool▁calls▁begin｜>.*\Z",
     re.DOTALL | re.IGNORECASE,
+)
+_TOOL_JSON: Final = re.compile(
+    r'\A\s*\[?\s*\{\s*"(?:name|tool|function)"\s*:\s*(?:"|\{).*"(?:arguments|parameters|input)"\s*:.*\}\s*\]?\s*\Z',
+    re.DOTALL,
+)
+# What a model says before it comes to the notes.
+_LEAD_IN: Final = re.compile(
+    r"\A(?:(?:sure|certainly|of course|okay|ok|understood|got it)\b[^\n]{0,80}\n+|"
+    r"(?:here (?:are|is)|below (?:are|is)|the following (?:are|is)|以下(?:是|为)|下面是)[^\n]{0,120}[:：]\s*\n+)+",
+    re.IGNORECASE,
+)
+_CUT_OFF: Final = frozenset({"length", "max_tokens", "model_length", "max_output_tokens"})
+_FILTERED: Final = frozenset(
+    {
+        "content_filter",
+        "refusal",
+        "safety",
+        "recitation",
+        "blocklist",
+        "prohibited_content",
+        "spii",
+        "guardrail_intervened",
+    }
 )
 _FENCE: Final = re.compile(r"\A```[a-z]*\n(.*)\n```\Z", re.DOTALL)
 _REFUSAL: Final = re.compile(
     r"\A\W*(i['’]?m sorry|sorry|i apologi[sz]e|i can(?:no|['’])t|i am (?:unable|not able)|i['’]m (?:unable|not able)|"
-    r"unfortunately,? i|as an ai\b|抱歉|对不起|很抱歉|我无法|我不能)",
+    r"unfortunately,? i|i (?:must|have to) decline|i['’]m afraid i|as an? (?:ai|large|language) |"
+    r"(?:非常|很)?抱歉|对不起|我无法|我不能|无法(?:为您|帮您|协助|总结)|作为(?:一个|一款)?(?:人工智能|AI|语言模型))",
     re.IGNORECASE,
 )
 _ERROR_TEXT: Final = re.compile(
     r"\A\W*(error\b|exception\b|traceback \(|\{\s*\"(error|detail)\"|<!doctype html|<html|http/\d|"
+    r"\{\s*\"type\"\s*:\s*\"error\"|"
     r"(internal server error|bad gateway|service unavailable|gateway time-?out|rate limit|too many requests))",
+    re.IGNORECASE,
+)
+# Sentences that notes may hold as well: an error only when they are all there is.
+_ERROR_SENTENCE: Final = re.compile(
+    r"\A\W*(\w+ error:|(?:failed|unable) to (?:generate|create|produce|connect|complete)|quota exceeded|"
+    r"insufficient quota|overloaded|(?:the )?(?:request|connection|operation|model|server|api)\b.{0,30}\b"
+    r"(?:timed out|failed|refused|overloaded|unavailable)|(?:请求|连接|服务|生成)?(?:错误|超时|失败)[:：，。])",
     re.IGNORECASE,
 )
 _HEADING: Final = re.compile(r"\A#{1,6}\s")
@@ -71,8 +110,10 @@ _VOID_LINE: Final = re.compile(
 _RECORD: Final = re.compile(
     r"\A<(?:transcript_part|running_notes|earlier_notes)>|\A\[(?:USER|ASSISTANT|TOOL RESULT\b[^\]]*)\]: "
 )
+_FENCES: Final = ("<transcript_part>", "</transcript_part>", "<running_notes>", "<earlier_notes>")
 # A refusal or an error is short; notes that merely mention one are not.
 _SHORT_CHARS: Final = 600
+_SENTENCE_CHARS: Final = 120
 _ECHO_PROBE_CHARS: Final = 200
 
 
@@ -84,15 +125,20 @@ def judge_reply(reply: Reply, request: SummaryRequest) -> Usable | Unusable:
     raw = (reply.text or "").strip()
     if not raw:
         return _without_text(reply)
-    text = _THINKING.sub("", raw).strip()
+    text = _without_thinking(raw)
     if not text:
         return Unusable(UnusableReason.THINKING_ONLY, "the answer holds nothing but thinking")
     text = _TOOL_MARKUP.sub("", text).strip()
-    if not text:
+    if not text or _TOOL_JSON.match(_FENCE.sub(r"\1", text)):
         return Unusable(UnusableReason.TOOL_CALL_MARKUP, "the answer is a tool call")
-    text = strip_frame(_FENCE.sub(r"\1", text))
+    text = strip_frame(_FENCE.sub(r"\1", _LEAD_IN.sub("", text)))
     reason = _useless(text, request)
     return Usable(redact(text).text) if reason is None else Unusable(reason, _shown(text))
+
+
+def _without_thinking(raw: str) -> str:
+    text = _THINKING.sub("", _CHANNEL.sub("", raw))
+    return _TEMPLATE_TOKEN.sub("", _THINKING_END.sub("", text)).strip()
 
 
 def _failed_call(reply: Reply) -> Unusable | None:
@@ -100,9 +146,10 @@ def _failed_call(reply: Reply) -> Unusable | None:
         return Unusable(reply.error, redact(reply.error_detail).text)
     if reply.refusal:
         return Unusable(UnusableReason.REFUSAL, _shown(reply.refusal))
-    if reply.finish_reason in ("length", "max_tokens"):
+    finish = (reply.finish_reason or "").lower()
+    if finish in _CUT_OFF:
         return Unusable(UnusableReason.LENGTH, "the answer was cut off at its limit")
-    if reply.finish_reason in ("content_filter", "refusal"):
+    if finish in _FILTERED:
         return Unusable(UnusableReason.REFUSAL, f"finish reason {reply.finish_reason}")
     return None
 
@@ -123,6 +170,8 @@ def _useless(text: str, request: SummaryRequest) -> UnusableReason | None:
         return UnusableReason.REFUSAL
     if _ERROR_TEXT.match(text) and (is_short or text.lstrip().startswith("<")):
         return UnusableReason.ERROR_TEXT
+    if len(text) <= _SENTENCE_CHARS and _ERROR_SENTENCE.match(text):
+        return UnusableReason.ERROR_TEXT
     if _is_echo(text, request):
         return UnusableReason.ECHO_OF_PROMPT
     return None
@@ -135,7 +184,7 @@ def _is_bare(text: str) -> bool:
 
 def _is_echo(text: str, request: SummaryRequest) -> bool:
     """Whether the answer repeats the question: its beginning, its fences, or the records of the transcript."""
-    if _RECORD.match(text):
+    if _RECORD.match(text) or any(fence in text for fence in _FENCES):
         return True
     return len(text) >= _ECHO_PROBE_CHARS and text[:_ECHO_PROBE_CHARS] in request.user[: _ECHO_PROBE_CHARS * 2]
 

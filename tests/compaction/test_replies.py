@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from compaction.markers import END_MARK, OPENING
+from compaction.markers import END_MARK, OPENING, summary_message
 from compaction.replies import Unusable, Usable, judge_reply
 from compaction.summarizer import Purpose, Reply, SummaryRequest
 
@@ -37,6 +37,22 @@ INPUTS = Path(__file__).parent.parent / "data" / "bugs"
         (Reply(text='<tool_call>{"name": "x"}</tool_call>'), "tool_call_markup"),
         (Reply(text=None, has_tool_calls=True), "tool_call_markup"),
         (Reply(text=REQUEST.user), "echo_of_prompt"),
+        (Reply(text=f"Sure!\n<transcript_part>\n[USER]: hello\n</transcript_part>\n{NOTES}"), "echo_of_prompt"),
+        (Reply(text="I should look at it first.</think>"), "thinking_only"),
+        (Reply(text="<|channel|>analysis<|message|>thoughts<|channel|>final<|message|>"), "thinking_only"),
+        (Reply(text="Half a sen", finish_reason="MAX_TOKENS"), "length"),
+        (Reply(text="", finish_reason="SAFETY"), "refusal"),
+        (Reply(text="As an AI language model, I can't do that."), "refusal"),
+        (Reply(text="作为一个人工智能语言模型，我无法总结。"), "refusal"),
+        (Reply(text="I'm afraid I cannot help with this."), "refusal"),
+        (Reply(text="Request timed out."), "error_text"),
+        (Reply(text="API Error: 529 overloaded"), "error_text"),
+        (Reply(text="Failed to generate summary"), "error_text"),
+        (Reply(text="请求超时，请稍后再试"), "error_text"),
+        (Reply(text='{"type": "error", "error": {"type": "overloaded_error"}}'), "error_text"),
+        (Reply(text='[TOOL_CALLS] [{"name": "read_file"}]'), "tool_call_markup"),
+        (Reply(text='```json\n{"name": "read_file", "arguments": {"path": "a"}}\n```'), "tool_call_markup"),
+        (Reply(text="## Key Decisions\n- <decision>\n\n## Constraints\n- ...\n- 无\n"), "bare_template"),
         (Reply(text="<running_notes>\nfoo\n</running_notes>"), "echo_of_prompt"),
     ],
 )
@@ -54,6 +70,11 @@ def test_unusable_answers_have_a_named_reason(reply, reason):
         f"```markdown\n{NOTES}\n```",
         f"{OPENING}\n{NOTES}\n{END_MARK}",
         f"{NOTES}\n<tool_call>{{}}</tool_call>",
+        f"I should keep it short.</think>\n\n{NOTES}",
+        f"Sure, I can do that!\n\nHere are the updated notes:\n\n{NOTES}",
+        f"以下是更新后的笔记：\n\n{NOTES}",
+        f"<|channel|>analysis<|message|>thoughts<|end|><|channel|>final<|message|>{NOTES}<|return|>",
+        f"{NOTES}<|im_end|>",
     ],
 )
 def test_good_notes_are_freed_of_what_does_not_belong_to_them(text):
@@ -87,3 +108,13 @@ def test_e12_answers_without_usable_content_are_failures_with_distinct_reasons()
     ]
     reasons = [found.reason if isinstance(found, Unusable) else "usable" for found in judged]
     assert reasons == ["thinking_only", "empty", "thinking_only", "empty", "length", "error_text", "usable"]
+
+
+def test_e20_the_frame_of_a_quoted_summary_is_not_stored_again():
+    earlier = summary_message(NOTES).text
+    text = f"PREVIOUSLY: {earlier}\nSTILL IN PROGRESS: src/m5.py"
+    judged = judge_reply(Reply(text=text, finish_reason="stop"), REQUEST)
+    assert isinstance(judged, Usable)
+    assert OPENING not in judged.text
+    assert END_MARK not in judged.text
+    assert "keep sqlite" in judged.text
