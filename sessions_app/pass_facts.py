@@ -21,6 +21,7 @@ def fill_facts(facts: PassFacts, record: PassRecord) -> None:
     facts.outcome = record.outcome.value
     facts.reason = storable_text(record.reason)
     facts.detail = storable_text(record.detail)
+    facts.notes = [storable_text(note) for note in record.notes]
     facts.zones = None if record.zones is None else zones_json(record.zones)
     facts.exchanges = [_span_json(span) for span in record.exchanges]
     facts.cursor_before_position, facts.cursor_before_id = _key_columns(record.cursor_before)

@@ -28,12 +28,14 @@ class PassFacts(models.Model):
 
     zones: as the engine's `Zones`, keys as [position, id]. exchanges: a list of {first, last, rows, tokens}. edit:
     {archived, superseded, inserted} by row id. reply_error: named reason of a call that failed, empty otherwise.
+    notes: a list of texts for people, null where none could be recorded.
     """
 
     kind = models.CharField(max_length=8, choices=PassKind.choices)
     outcome = models.CharField(max_length=40)
     reason = models.CharField(max_length=200, blank=True, default="")
     detail = models.TextField(blank=True, default="")
+    notes = models.JSONField(null=True)
     trigger = models.TextField(null=True)
     zones = models.JSONField(null=True)
     exchanges = models.JSONField(null=True)

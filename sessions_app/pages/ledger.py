@@ -83,11 +83,12 @@ def read_ledger(session: Session, ledger_filter: LedgerFilter) -> LedgerPage:
 
 
 _COLUMNS = (
-    *("id", "session_id", "number", "kind", "outcome", "reason", "detail", "origin", "seq", "at", "turn", "committed"),
+    *("id", "session_id", "number", "kind", "outcome", "reason", "detail", "notes", "origin", "seq", "at", "turn"),
     *("tokens_before", "tokens_after", "rows_before", "rows_after", "occupancy_pct", "threshold_tokens", "duration_ms"),
     *("cursor_before_position", "cursor_after_position", "cache_break_tokens", "main_model", "aux_model", "exchanges"),
     *("exchange_tokens", "rolling_summary_tokens", "input_tokens", "output_tokens", "undone_seq", "is_opaque"),
-    *("unknown_archived", "trigger", "policy_revision_id", "counted_tokens_before", "counted_tokens_after"),
+    *("committed", "unknown_archived", "trigger", "policy_revision_id"),
+    *("counted_tokens_before", "counted_tokens_after"),
 )
 
 

@@ -120,6 +120,13 @@ def test_a_failed_pass_leaves_every_row_as_it_was_and_is_recorded(rows):
     assert state_of(session.state).exchange_failures == 1
 
 
+def test_what_people_should_know_of_a_pass_is_stored_with_it(rows):
+    ids = rows.append(user("a"), assistant("b"), user("c"))
+    edit, record = rows.absorbing(ids[1:2])
+    done = rows.commit(edit, replace(record, notes=("user rows archived: 0", "torn \ud800")))
+    assert CompactionPass.objects.get(pk=done.pass_id).notes == ["user rows archived: 0", "torn \ufffd"]
+
+
 def test_the_state_of_the_engine_comes_back_equal(rows):
     ids = rows.append(user("a"), assistant("b"), user("c"))
     state = CompactionState(
