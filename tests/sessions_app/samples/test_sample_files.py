@@ -4,6 +4,7 @@ import json
 
 import pytest
 from django.core.management import CommandError, call_command
+from sample_validity import assert_valid
 
 from compaction.tokens import RoughCounter
 from sessions_app.samples.catalogue import (
@@ -18,11 +19,9 @@ from sessions_app.samples.catalogue import (
 from sessions_app.samples.many_rows import session_of_rows
 
 
-@pytest.fixture(scope="module")
-def short_rounds(request):
-    from conftest import checkout
-
-    return lambda rows: session_of_rows(story_named(LONG), rows, checkout(), RoughCounter())
+@pytest.fixture
+def short_rounds(checkout):
+    return lambda rows: session_of_rows(story_named(LONG), rows, checkout, RoughCounter())
 
 
 @pytest.mark.parametrize("name", [LONG, CHINESE, FAILING])
@@ -90,8 +89,6 @@ def content_of(record):
 
 @pytest.mark.parametrize("rows", [3, 4, 5, 6, 7, 8, 50, 729, 730, 731, 2_003])
 def test_a_session_of_n_rows_has_n_rows_and_is_valid(short_rounds, rows):
-    from test_sample_sessions import assert_valid
-
     session = short_rounds(rows)
     assert len(session.rows) == rows
     # With an odd number left over, somebody asks twice in a row, as people do.
