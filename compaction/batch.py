@@ -21,7 +21,8 @@ from compaction.markers import body_of, strip_frame, summary_message
 from compaction.messages import Role, Row, RowKind
 from compaction.micro import Nothing, PassContext, Settlement
 from compaction.records import Outcome, PassKind, PassRecord, Span
-from compaction.replies import Unusable, UnusableReason, Usable, judge_reply
+from compaction.redaction import redact
+from compaction.replies import Unusable, UnusableReason, Usable, judge_reply, redact_reply
 from compaction.sections import Section, parse_sections, render_sections
 from compaction.state import CompactionState
 from compaction.summarizer import Reply, SummaryRequest
@@ -125,7 +126,7 @@ def _earlier_text(rows: tuple[Row, ...], state: CompactionState) -> str:
     for row in rows:
         is_rolling = row.kind is RowKind.MICRO_SUMMARY and state.rolling_summary.strip()
         bodies.append(state.rolling_summary if is_rolling else body_of(row.message.text))
-    return "\n\n".join(strip_frame(body) for body in bodies if body.strip())
+    return redact("\n\n".join(strip_frame(body) for body in bodies if body.strip())).text
 
 
 def _request(window: BatchWindow, earlier: str, context: PassContext, focus: str) -> SummaryRequest | None:
@@ -161,6 +162,7 @@ def _settle_text(
     plan: BatchPlan, reply: Reply | None, text: str, outcome: Outcome, failure: Unusable | None = None
 ) -> Settlement:
     body, notes = _structured(plan, text)
+    body = redact(body).text
     message = summary_message(body)
     row = NewRow(RowKind.BATCH_SUMMARY, first_position(plan.window), message, row_tokens(message, plan.context.counter))
     if row.tokens >= plan.window.tokens:
@@ -203,7 +205,8 @@ def _unfinished_request(covered: tuple[Row, ...]) -> str:
         if row.role is Role.ASSISTANT and row.message.has_content and not row.message.tool_calls:
             return ""
         if row.opens_turn and row.message.text.strip():
-            return " ".join(row.message.text.split())[:_TASK_CHARS]
+            # Redacted before it is cut: half a secret would not be known for one.
+            return redact(" ".join(row.message.text.split())).text[:_TASK_CHARS]
     return ""
 
 
@@ -268,7 +271,7 @@ def _close(
         cursor_after=state.cursor,
         request=plan.request,
         redactions=0 if plan.request is None else plan.request.redactions,
-        reply=reply,
+        reply=None if reply is None else redact_reply(reply),
         edit=edit,
         summary_before=plan.earlier,
         summary_after=summary or plan.earlier,

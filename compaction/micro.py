@@ -22,7 +22,8 @@ from compaction.messages import Row, RowKey, RowKind
 from compaction.policy import CompactionPolicy, MicroWhen
 from compaction.prompts import SummaryLimits, absorb_request, defrag_request
 from compaction.records import Outcome, PassKind, PassRecord, Span
-from compaction.replies import Unusable, UnusableReason, judge_reply
+from compaction.redaction import redact
+from compaction.replies import Unusable, UnusableReason, judge_reply, redact_reply
 from compaction.state import CompactionState
 from compaction.summarizer import Reply, SummaryRequest
 from compaction.tokens import TokenCounter, row_tokens
@@ -248,7 +249,7 @@ def settle_micro(plan: MicroPlan, reply: Reply | None) -> Settlement:
         return _settle_failure(plan, reply, UnusableReason.LENGTH, "the answer is longer than the limit it was given")
     policy, messages = plan.context.policy, plan.request.messages
     text = attach_anchors(text, plan.earlier, messages, policy.anchor_index_tokens_micro, plan.context.counter)
-    return _settle_text(plan, reply, text)
+    return _settle_text(plan, reply, redact(text).text)
 
 
 def _settle_text(plan: MicroPlan, reply: Reply, text: str) -> Settlement:
@@ -362,9 +363,9 @@ def _close(
         cursor_after=state.cursor if state.cursor is not None else plan.cursor,
         request=plan.request,
         redactions=plan.redactions,
-        reply=reply,
+        reply=None if reply is None else redact_reply(reply),
         edit=edit,
-        summary_before=plan.earlier,
+        summary_before=redact(plan.earlier).text,
         summary_after=state.rolling_summary,
         rolling_summary_tokens=state.rolling_summary_tokens,
         exchange_tokens=_exchange_tokens(plan) if plan.kind is PassKind.MICRO else None,

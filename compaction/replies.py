@@ -7,7 +7,7 @@ tool calls and of our own frame, and is redacted: what a model says is stored on
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -134,6 +134,17 @@ def judge_reply(reply: Reply, request: SummaryRequest) -> Usable | Unusable:
     text = strip_frame(_FENCE.sub(r"\1", _LEAD_IN.sub("", text)))
     reason = _useless(text, request)
     return Usable(redact(text).text) if reason is None else Unusable(reason, _shown(text))
+
+
+def redact_reply(reply: Reply) -> Reply:
+    """A copy of `reply` that can be stored with its pass: every text in it redacted."""
+    return replace(
+        reply,
+        text=None if reply.text is None else redact(reply.text).text,
+        refusal=None if reply.refusal is None else redact(reply.refusal).text,
+        reasoning=None if reply.reasoning is None else redact(reply.reasoning).text,
+        error_detail=redact(reply.error_detail).text,
+    )
 
 
 def _without_thinking(raw: str) -> str:
