@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from compaction.messages import Message
-from compaction.prompts import ROLE, RULES, fitting_chars
+from compaction.prompt_input import prompt_input
+from compaction.prompts import ROLE, RULES, fitting_text
 from compaction.prune import shorten_results
-from compaction.redaction import MASK, redact, redact_message
+from compaction.redaction import MASK, redact
 from compaction.sections import STALE_MARK, STALE_SECTIONS, Section
-from compaction.serialise import bound, serialise
+from compaction.serialise import bound
 from compaction.summarizer import Purpose, SummaryRequest
 from compaction.tokens import TokenCounter
 
@@ -44,8 +45,8 @@ def batch_request(
 ) -> SummaryRequest | None:
     """The request that summarises `messages`, on top of `earlier` notes if there are any.
 
-    The text shows long tool results as one line each; `messages` of the request hold them in full, for anchors and for
-    summarizers that read facts instead of text. Results are shortened once they are redacted, because a secret that is
+    The text shows long tool results as one line each; `messages` of the request hold them at length, for anchors and
+    for summarizers that read facts instead of text. Results are shortened once they are redacted, because a secret that is
     cut in two is not found any more.
 
     None when the summarizer's window is too small to hold the question. Sends no output limit: the budget is asked
@@ -53,23 +54,22 @@ def batch_request(
     """
     notes = bound(redact(earlier).text, EARLIER_LIMIT_CHARS)
     wanted = redact(focus).text.strip()
-    redacted = tuple(redact_message(message) for message in messages)
+    read = prompt_input(messages)
     frame = _text(notes, "", budget_tokens, wanted)
-    shown = shorten_results(redacted, counter)
-    limit_chars = fitting_chars(frame, shown.messages, budget_tokens, counter, aux_window_tokens)
-    if limit_chars is None:
+    shown = shorten_results(read.messages, counter)
+    transcript = fitting_text(frame, read, shown.messages, budget_tokens, counter, aux_window_tokens)
+    if transcript is None:
         return None
-    transcript = serialise(shown.messages, limit_chars)
     return SummaryRequest(
         Purpose.BATCH,
         ROLE,
         _text(notes, transcript, budget_tokens, wanted),
         notes,
-        redacted,
+        read.messages,
         budget_tokens,
         focus=wanted,
         redactions=sum(text.count(MASK) for text in (notes, transcript, wanted)),
-        notes=shown.notes,
+        notes=(*shown.notes, *read.notes),
     )
 
 

@@ -75,7 +75,7 @@ class ExtractiveSummarizer:
             with_empty=request.purpose is Purpose.BATCH,
         )
         text = self._fit(entries, self._budget_tokens(request), frame)
-        return Reply(text=text, finish_reason="stop", model=self.model, duration_ms=0)
+        return Reply(text=text, finish_reason="stop", model=self.model)
 
     def _budget_tokens(self, request: SummaryRequest) -> int:
         if request.purpose is not Purpose.DEFRAG:

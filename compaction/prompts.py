@@ -13,8 +13,8 @@ from typing import Final
 
 from compaction.markers import strip_frame
 from compaction.messages import Message
-from compaction.redaction import MASK, redact, redact_message
-from compaction.serialise import TOTAL_LIMIT_CHARS, serialise
+from compaction.prompt_input import PromptInput, prompt_input
+from compaction.redaction import MASK, redact
 from compaction.summarizer import Purpose, SummaryRequest
 from compaction.tokens import TokenCounter
 
@@ -57,22 +57,22 @@ def absorb_request(
     None when the summarizer's window is too small to hold the question at all.
     """
     notes = redact(strip_frame(earlier)).text
-    redacted = tuple(redact_message(message) for message in messages)
+    read = prompt_input(messages)
     frame = _absorb_text(notes, "", limits)
-    limit_chars = fitting_chars(frame, redacted, limits.max_output_tokens, counter, aux_window_tokens)
-    if limit_chars is None:
+    transcript = fitting_text(frame, read, read.messages, limits.max_output_tokens, counter, aux_window_tokens)
+    if transcript is None:
         return None
-    transcript = serialise(redacted, limit_chars)
     user = _absorb_text(notes, transcript, limits)
     return SummaryRequest(
         Purpose.ABSORB,
         ROLE,
         user,
         notes,
-        redacted,
+        read.messages,
         limits.budget_tokens,
         limits.max_output_tokens,
         redactions=notes.count(MASK) + transcript.count(MASK),
+        notes=read.notes,
     )
 
 
@@ -130,26 +130,28 @@ tokens now; the result must stay under {limits.budget_tokens:,}.
 Return the rewritten notes."""
 
 
-def fitting_chars(
+def fitting_text(
     frame: str,
-    messages: Sequence[Message],
+    read: PromptInput,
+    shown: Sequence[Message],
     output_tokens: int,
     counter: TokenCounter,
     aux_window_tokens: int | None,
-) -> int | None:
-    """Characters of transcript that fit the summarizer's window beside `frame` and the answer."""
+) -> str | None:
+    """The transcript as it fits the summarizer's window beside `frame` and the answer; None when it can't.
+
+    shown: the messages of `read` in the form they are shown in.
+    """
+    text = read.text(shown)
     if aux_window_tokens is None:
-        return TOTAL_LIMIT_CHARS
+        return text
     room_tokens = aux_window_tokens - output_tokens - counter.count(ROLE + frame)
     if room_tokens < LEAST_TRANSCRIPT_TOKENS:
         return None
-    limit_chars = TOTAL_LIMIT_CHARS
-    while True:
-        text = serialise(messages, limit_chars)
-        tokens = counter.count(text)
-        if tokens <= room_tokens:
-            return limit_chars
+    limit_chars = len(text)
+    while (tokens := counter.count(text)) > room_tokens:
         if limit_chars <= _LEAST_LIMIT_CHARS:
             return None
-        shrunk = int(min(limit_chars, len(text)) * room_tokens / tokens * 0.95)
-        limit_chars = max(_LEAST_LIMIT_CHARS, shrunk)
+        limit_chars = max(_LEAST_LIMIT_CHARS, int(limit_chars * room_tokens / tokens * 0.95))
+        text = read.text(shown, limit_chars)
+    return text

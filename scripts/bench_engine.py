@@ -17,6 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from compaction.batch import BatchPlan, plan_batch, settle_batch
 from compaction.messages import Message, Role, Row
 from compaction.micro import MicroPlan, plan_micro, settle_micro
 from compaction.pass_context import make_context
@@ -30,6 +31,7 @@ from compaction.transcript import ListTranscript
 SIZES = (100, 1_000, 10_000, 100_000)
 # What the recorded behaviour of another implementation took at these sizes, in milliseconds.
 RECORDED_MS = {100: "2.2", 1_000: "9", 10_000: "270"}
+BATCH_ROWS, BATCH_RUNS, RECORDED_BATCH_MS = 10_000, 9, 913
 SUMMARY = "## Key Decisions\n- keep the row store\n\n## Files and Commands\n- src/store.py"
 
 
@@ -61,6 +63,31 @@ def measure(count: int, repeat: int, counter: TiktokenCounter) -> list[float]:
     return sorted(taken[5:])
 
 
+def measure_batch(count: int, repeat: int, counter: TiktokenCounter) -> list[float]:
+    """Milliseconds of `repeat` planned and settled batches on a session of `count` rows."""
+    transcript = ListTranscript(make_rows(count, counter))
+    context = make_context(CompactionPolicy(), Window(400_000), counter)
+    reply = Reply(text=SUMMARY, finish_reason="stop", duration_ms=0)
+    taken = []
+    for _ in range(repeat):
+        started = time.perf_counter()
+        plan = plan_batch(transcript, CompactionState(), context, now=0.0, is_manual=True)
+        if not isinstance(plan, BatchPlan):
+            raise SystemExit(f"nothing to measure at {count} rows: {plan}")
+        settle_batch(plan, reply)
+        taken.append((time.perf_counter() - started) * 1_000)
+    return sorted(taken)
+
+
+def print_batch(counter: TiktokenCounter) -> None:
+    """One line for a batch over 10,000 rows."""
+    taken = measure_batch(BATCH_ROWS, BATCH_RUNS, counter)
+    median = statistics.median(taken)
+    spread = f"{taken[0]:.0f} to {taken[-1]:.0f} ms"
+    print(f"batch over {BATCH_ROWS:,} rows, {BATCH_RUNS} runs: median {median:.0f} ms, {spread},")
+    print(f"  {median / RECORDED_BATCH_MS:.2f} of the recorded {RECORDED_BATCH_MS} ms")
+
+
 def main() -> None:
     """Measure every size and print a table."""
     parser = argparse.ArgumentParser(description="Time a micro pass in the engine alone.")
@@ -77,6 +104,7 @@ def main() -> None:
         low, high = taken[len(taken) // 20], taken[-1 - len(taken) // 20]
         recorded = RECORDED_MS.get(size, "unknown")
         print(f"{size:>8,} {median:>10.3f} {low:>8.3f} {high:>8.3f} {median / baseline:>18.2f} {recorded:>12}")
+    print_batch(counter)
 
 
 if __name__ == "__main__":
