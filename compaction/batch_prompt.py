@@ -46,8 +46,8 @@ def batch_request(
     """The request that summarises `messages`, on top of `earlier` notes if there are any.
 
     The text shows long tool results as one line each; `messages` of the request hold them at length, for anchors and
-    for summarizers that read facts instead of text. Results are shortened once they are redacted, because a secret that is
-    cut in two is not found any more.
+    for summarizers that read facts instead of text. Results are shortened once they are redacted, because a secret
+    that is cut in two is not found any more.
 
     None when the summarizer's window is too small to hold the question. Sends no output limit: the budget is asked
     for, and an answer that is too long to help is discarded when the pass is settled.

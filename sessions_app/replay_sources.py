@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from compaction.command_arguments import FedSession
 from compaction.errors import InvalidInput
 from compaction.tokens import TokenCounter
 from sessions_app.mapping import storable_id
 from sessions_app.models import Session
 from sessions_app.queries.replay_rows import rows_for_replay
-from sessions_app.replay_arguments import FedSession
 from sessions_app.session_policy import model_of, overhead_of
 
 

@@ -6,24 +6,22 @@ Nothing is contacted unless a provider or an address was set; without one the of
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 from django.conf import settings
 
+from compaction.command_arguments import offline_summarizer
 from compaction.endpoints.address import OutboundRules
 from compaction.endpoints.endpoint import endpoint_of
 from compaction.errors import InvalidInput, InvalidPolicy
 from compaction.extractive import ExtractiveSummarizer
 from compaction.http_summarizer import HttpSummarizer
 from compaction.policy import CompactionPolicy
-from compaction.scripted import read_script
 from compaction.summarizer import Reply, Summarizer, SummaryRequest
 from compaction.tokens import TokenCounter
 
 EXTRACTIVE: Final = "extractive"
 HTTP: Final = "http"
-SCRIPTED: Final = "scripted"
 # Providers that stand for "what this installation has", which without an address is the offline summarizer.
 _OFFLINE_PROVIDERS: Final = frozenset({"", "auto", EXTRACTIVE})
 NO_ENDPOINT: Final = "no_endpoint"
@@ -74,14 +72,9 @@ def summarizer_for_command(spec: str, counter: TokenCounter, policy: CompactionP
 
     Raises InvalidInput for anything else, and for settings that name no endpoint.
     """
-    kind, _, argument = spec.partition(":")
-    if spec == EXTRACTIVE:
-        return ExtractiveSummarizer(counter)
-    if kind == SCRIPTED and argument:
-        return read_script(Path(argument))
     if spec == HTTP:
         return HttpSummarizer(endpoint_of(policy.auxiliary), operator_rules())
-    raise InvalidInput(f"unknown summarizer {spec!r}, expected extractive, scripted:FILE or http", "--summarizer")
+    return offline_summarizer(spec, counter, (HTTP,))
 
 
 def operator_rules() -> OutboundRules:

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from django.core.management.base import BaseCommand, CommandError
 
+from compaction.command_arguments import FedSession, policy_named, read_settings, session_of_file
 from compaction.errors import InvalidInput
 from compaction.micro import PassContext
 from compaction.pass_context import make_context
@@ -17,7 +18,6 @@ from compaction.replay import Replay
 from compaction.replay_output import result_json, result_text, step_json, step_text
 from compaction.tokens import TokenCounter, counter_named
 from compaction.vocabulary import VocabularyMissing
-from sessions_app.replay_arguments import FedSession, policy_named, read_settings, session_of_file
 from sessions_app.summarizers import summarizer_for_command
 from sessions_app.windows import resolve_window
 

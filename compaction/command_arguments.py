@@ -1,6 +1,7 @@
-"""What `manage.py replay` was asked for, read and checked before anything runs.
+"""What a command line was asked for, read and checked before anything runs.
 
-Every mistake is an `InvalidInput` with one clear line; the command turns it into exit status 2.
+Serves `manage.py replay` and `python -m compaction`. Every mistake is an `InvalidInput` with one clear line; the
+command turns it into exit status 2.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from compaction.config_yaml import read_policy_yaml
 from compaction.errors import InvalidInput
+from compaction.extractive import ExtractiveSummarizer
 from compaction.feed import rows_to_feed
 from compaction.formats import open_source
 from compaction.formats.events import ImportReport, SourceSession
@@ -19,6 +21,8 @@ from compaction.messages import Row
 from compaction.policy import CompactionPolicy
 from compaction.policy_reading import PolicyReading
 from compaction.replay import ReplayPolicy
+from compaction.scripted import read_script
+from compaction.summarizer import Summarizer
 from compaction.tokens import TokenCounter
 
 
@@ -40,6 +44,18 @@ def policy_named(name: str) -> ReplayPolicy:
     except ValueError:
         names = ", ".join(ReplayPolicy)
         raise InvalidInput(f"unknown policy {name!r}, expected one of {names}", "--policy") from None
+
+
+def offline_summarizer(spec: str, counter: TokenCounter, others: tuple[str, ...] = ()) -> Summarizer:
+    """The summarizer for `extractive` or `scripted:FILE`. Raises InvalidInput for anything else; `others` are names
+    that the caller knows besides."""
+    kind, _, argument = spec.partition(":")
+    if spec == "extractive":
+        return ExtractiveSummarizer(counter)
+    if kind == "scripted" and argument:
+        return read_script(Path(argument))
+    known = ", ".join(("extractive", "scripted:FILE", *others))
+    raise InvalidInput(f"unknown summarizer {spec!r}, expected one of {known}", "--summarizer")
 
 
 def read_settings(config: str | None, assignments: Sequence[str]) -> PolicyReading:
