@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from compaction.anchors import attach_anchors
-from compaction.batch_guard import after_commit, after_failure, after_no_gain, blocked_by
+from compaction.batch_guard import after_commit, after_failure, after_no_gain, after_nothing_to_cut, blocked_by
 from compaction.batch_prompt import batch_request
 from compaction.batch_window import BatchWindow, batch_window, first_position
 from compaction.budgets import summary_budget_tokens
@@ -91,7 +91,7 @@ def plan_batch(
     window = batch_window(transcript, zones)
     if not window.covered:
         record = _empty_record(transcript, state, context, Outcome.ABORTED, BatchReason.NO_COMPRESSIBLE_WINDOW)
-        return Settlement(replace(record, zones=window.zones), after_no_gain(state, tokens, now))
+        return Settlement(replace(record, zones=window.zones), after_nothing_to_cut(state, tokens, now))
     earlier = _earlier_text(window.earlier, state)
     return BatchPlan(
         context=context,

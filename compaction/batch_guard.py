@@ -25,10 +25,11 @@ COMMITS_SPAN_SECONDS: Final = 600
 
 
 class BlockedBy(StrEnum):
-    """What holds automatic batches back."""
+    """What holds automatic batches back. Structural: the last one found nothing it could cut."""
 
     COOLDOWN = "cooldown"
     INEFFECTIVE = "ineffective"
+    STRUCTURAL = "structural_backoff"
     TOO_FREQUENT = "too_frequent"
 
 
@@ -38,7 +39,8 @@ def blocked_by(state: CompactionState, tokens: int, now: float) -> BlockedBy | N
         return BlockedBy.COOLDOWN
     if state.paused_until is not None and now < state.paused_until:
         has_grown = state.paused_at_tokens is not None and tokens >= state.paused_at_tokens * PROBE_GROWTH
-        return None if has_grown else BlockedBy.INEFFECTIVE
+        is_ineffective = state.batch_strikes >= STRIKES_TO_PAUSE
+        return None if has_grown else BlockedBy.INEFFECTIVE if is_ineffective else BlockedBy.STRUCTURAL
     return BlockedBy.TOO_FREQUENT if _is_too_frequent(state, now) else None
 
 
@@ -50,12 +52,18 @@ def _is_too_frequent(state: CompactionState, now: float) -> bool:
 def after_failure(state: CompactionState, reason: str, now: float) -> CompactionState:
     """The state after a call that failed: the next try waits, longer each time."""
     wait = COOLDOWN_SECONDS[min(state.batch_failures, len(COOLDOWN_SECONDS) - 1)]
-    return replace(state, batch_failures=state.batch_failures + 1, cooldown_until=now + wait, last_error=reason)
+    until = max(now + wait, state.cooldown_until or 0.0)
+    return replace(state, batch_failures=state.batch_failures + 1, cooldown_until=until, last_error=reason)
+
+
+def after_nothing_to_cut(state: CompactionState, tokens: int, now: float) -> CompactionState:
+    """The state after a batch that found nothing it could cut: no strike, but no new try until something changed."""
+    return replace(state, paused_until=now + PAUSE_SECONDS, paused_at_tokens=tokens)
 
 
 def after_no_gain(state: CompactionState, tokens: int, now: float) -> CompactionState:
-    """The state after a batch that could not help: a strike, and no new try until something has changed."""
-    return _with_strike(replace(state, batch_failures=0, cooldown_until=None), tokens, now, pause_at_once=True)
+    """The state after a summary that was not smaller than what it replaces: a strike."""
+    return _with_strike(replace(state, batch_failures=0, cooldown_until=None), tokens, now)
 
 
 def after_commit(
@@ -74,8 +82,8 @@ def after_commit(
     return replace(state, batch_strikes=0) if has_helped else _with_strike(state, tokens_after, now)
 
 
-def _with_strike(state: CompactionState, tokens: int, now: float, *, pause_at_once: bool = False) -> CompactionState:
+def _with_strike(state: CompactionState, tokens: int, now: float) -> CompactionState:
     strikes = state.batch_strikes + 1
-    if strikes < STRIKES_TO_PAUSE and not pause_at_once:
+    if strikes < STRIKES_TO_PAUSE:
         return replace(state, batch_strikes=strikes)
     return replace(state, batch_strikes=strikes, paused_until=now + PAUSE_SECONDS, paused_at_tokens=tokens)

@@ -101,7 +101,7 @@ def plan_prune(transcript: Transcript, state: CompactionState, context: PassCont
         return Nothing(PruneReason.NOTHING_TO_PRUNE, state, zones)
     if _freed_tokens(pruned) < policy.proactive_prune_min_reclaim_tokens:
         return Nothing(PruneReason.BELOW_MIN_RECLAIM, state, zones)
-    return _settle(rows, state, context, zones, pruned)
+    return _settle(transcript, rows, state, context, zones, pruned)
 
 
 def prune_rows(
@@ -136,9 +136,14 @@ def _freed_tokens(pruned: Sequence[Pruned]) -> int:
 
 
 def _settle(
-    rows: Sequence[Row], state: CompactionState, context: PassContext, zones: Zones, pruned: Sequence[Pruned]
+    transcript: Transcript,
+    rows: Sequence[Row],
+    state: CompactionState,
+    context: PassContext,
+    zones: Zones,
+    pruned: Sequence[Pruned],
 ) -> Settlement:
-    live_tokens, freed = sum(row.tokens for row in rows), _freed_tokens(pruned)
+    live_tokens, freed = transcript.live_tokens, _freed_tokens(pruned)
     tokens_before = context.fixed_overhead_tokens + live_tokens
     state = replace(
         state,

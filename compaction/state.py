@@ -54,6 +54,10 @@ class CompactionState:
     prune_rearm_tokens: int | None = None
     last_error: str = ""
 
+    def at_session_end(self) -> CompactionState:
+        """What is left when the session ends: the totals (ENGINE 8.3). A reset session begins with a new state."""
+        return CompactionState(passes_total=self.passes_total, tokens_saved_total=self.tokens_saved_total)
+
     def to_mapping(self) -> dict[str, Any]:
         """A JSON-ready mapping for storage; `from_mapping` reads it back to an equal state."""
         return asdict(self)

@@ -161,7 +161,9 @@ def test_when_nothing_can_be_cut_the_reason_is_told_and_not_tried_again_at_once(
     first = session.run()
     assert (first.outcome, first.reason) == (Outcome.ABORTED, BatchReason.NO_COMPRESSIBLE_WINDOW)
     session.context = replace(session.context, context_limit_tokens=100_000)
-    assert session.run().reason == BlockedBy.INEFFECTIVE
+    assert session.run().reason == BlockedBy.STRUCTURAL
+    session.now += PAUSE_SECONDS
+    assert session.run().reason == BatchReason.NO_COMPRESSIBLE_WINDOW
 
 
 def test_a_failed_batch_changes_no_row_and_cools_down_longer_each_time():
@@ -191,6 +193,7 @@ def test_a_summary_that_is_not_smaller_is_discarded():
     record = session.run(Reply(text="## Key Decisions\n" + "- word word word\n" * 4_000, finish_reason="stop"))
     assert record.outcome == Outcome.NO_GAIN
     assert session.rows() == before
+    assert (session.state.batch_strikes, session.state.paused_until) == (1, None)
 
 
 def struck_twice():

@@ -9,12 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from compaction import markers
+from compaction.prune import DUPLICATE
+from compaction.prune_lines import skill_mark
 
 OWN_FOLDER = Path(__file__).parents[2] / "data" / "reference"
 MISSING = "<not computed>"
@@ -25,7 +28,9 @@ SENTENCES = {
     "SUMMARY_PREFIX": markers.PREAMBLE,
     "END_MARKER": markers.END_MARK,
     "LEGACY": "[CONTEXT SUMMARY]:",
+    "DUP_PLACEHOLDER": DUPLICATE,
 }
+_SKILL = re.compile(r"\{\{SKILL_PRUNED name=([^}]*)\}\}")
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,7 @@ def expand(value: Any) -> Any:
     if isinstance(value, str) and "{{" in value:
         for name, sentence in SENTENCES.items():
             value = value.replace("{{" + name + "}}", sentence)
+        value = _SKILL.sub(lambda found: skill_mark(found[1]), value)
     return value
 
 
@@ -100,15 +106,15 @@ def _differences(key: str, expected: Any, got: Any) -> Iterator[Difference]:
     elif isinstance(expected, dict) and isinstance(got, Mapping):
         for name, inner in expected.items():
             yield from _differences(f"{key}.{name}".lstrip("."), inner, got.get(name, MISSING))
-    elif _is_list_of_mappings(expected) and isinstance(got, list) and len(got) == len(expected):
+    elif _holds_mappings(expected) and isinstance(got, list) and len(got) == len(expected):
         for index, (inner, found) in enumerate(zip(expected, got, strict=True)):
             yield from _differences(f"{key}.{index}".lstrip("."), inner, found)
     elif type(expected) is not type(got) and not _are_numbers(expected, got) or expected != got:
         yield Difference(key, expected, got)
 
 
-def _is_list_of_mappings(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(inner, dict) for inner in value)
+def _holds_mappings(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(inner, dict) for inner in value)
 
 
 def _are_numbers(*values: Any) -> bool:
