@@ -17,6 +17,7 @@ from tests.compaction.reference_vectors import (
     redaction_runner,
     report_runner,
     settings_runners,
+    store_runner,
     telemetry_runner,
     transcript_runners,
 )
@@ -42,6 +43,7 @@ RUNNERS: Mapping[tuple[str, str], Callable[[Case], dict[str, Any]]] = {
     ("tool_prune", "summarize"): prune_runner.run_summarize,
     ("tool_prune", "prune"): prune_runner.run_prune,
     ("tool_prune", "proactive"): prune_runner.run_proactive,
+    ("db_semantics", "db"): store_runner.run_store,
     ("config", "config"): settings_runners.run_config,
     ("report", ""): report_runner.run_report,
     ("telemetry", "micro_emitter"): telemetry_runner.run_micro_emitter,
@@ -56,7 +58,6 @@ RUNNERS: Mapping[tuple[str, str], Callable[[Case], dict[str, Any]]] = {
 NOT_RUN_YET = (
     ("batch_compress", "compress"),
     ("batch_compress", "sample"),
-    ("db_semantics", "db"),
 )
 FILES = sorted({file for file, _ in (*RUNNERS, *NOT_RUN_YET)})
 DEVIATIONS = load_deviations()
