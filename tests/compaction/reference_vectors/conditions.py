@@ -25,6 +25,7 @@ from tests.compaction.reference_vectors.transcript_runners import (
     policy_of,
     read_message,
     rows_of,
+    run_sample,
     view_of,
 )
 
@@ -182,6 +183,16 @@ def untyped_text_is_a_text_part(case: Case, key: str, expected: Any, got: Any) -
 def bounded_text_has_our_own_mark(case: Case, key: str, expected: Any, got: Any) -> bool:
     """The text is cut to the same cap with the same shares, around a mark of another length."""
     return bool(case.expected["truncated"]) and abs(got - expected) <= LONGEST_SENTENCE
+
+
+@condition
+def oldest_and_newest_records_are_kept(case: Case, key: str, expected: Any, got: Any) -> bool:
+    """The records are more than the cap: what is left are the oldest and the newest of them, around one gap."""
+    ours = run_sample(case)
+    seen = ours["records_shown"]
+    first, last = (seen["first"], seen["last"]) if isinstance(seen, dict) else (seen[:1], seen[-1:])
+    has_ends = first[0] == 0 and last[-1] == case.input["records"]["count"] - 1
+    return ours["coverage"]["input_chars"] > 160_000 >= ours["len"] and has_ends
 
 
 # Redaction

@@ -12,12 +12,18 @@ import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from tests.compaction.reference_vectors import conditions, micro_conditions, prune_conditions, store_conditions
+from tests.compaction.reference_vectors import (
+    batch_conditions,
+    conditions,
+    micro_conditions,
+    prune_conditions,
+    store_conditions,
+)
 from tests.compaction.reference_vectors.cases import OWN_FOLDER, Case, Difference
 from tests.compaction.reference_vectors.condition_names import CONDITIONS
 
 # Loading them makes their conditions known.
-CONDITION_MODULES = (conditions, micro_conditions, prune_conditions, store_conditions)
+CONDITION_MODULES = (batch_conditions, conditions, micro_conditions, prune_conditions, store_conditions)
 DEVIATIONS_FILE = OWN_FOLDER / "deviations.json"
 RULE = re.compile(r"\d{1,2}(\.\d{1,2})?")
 

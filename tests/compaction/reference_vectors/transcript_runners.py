@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +14,7 @@ from compaction.exchanges import exchanges_from, resolve_cursor
 from compaction.markers import PREAMBLE, body_of
 from compaction.messages import Message, Role, Row, RowKey, RowKind
 from compaction.model_view import Profile, model_view
-from compaction.serialise import bound, serialise
+from compaction.serialise import TOTAL_LIMIT_CHARS, bound, serialise
 from compaction.threshold import effective_threshold
 from compaction.tokens import RoughCounter, reasoning_tokens, row_tokens
 from compaction.transcript import ListTranscript
@@ -23,6 +24,7 @@ from tests.compaction.reference_vectors.cases import SENTENCES, Case
 from tests.compaction.reference_vectors.settings_runners import policy_of, window_of
 
 COUNTER = RoughCounter()
+_MARK = re.compile(r"\n\[\.\.\. [\d,]+ characters of older records left out \.\.\.\]\n")
 
 
 def messages_of(case: Case) -> list[Message]:
@@ -225,6 +227,37 @@ def run_bound(case: Case) -> dict[str, Any]:
         "tail_kept": len(bounded) - len(bounded.rstrip(unit)),
         "truncated": bounded != text,
     }
+
+
+def run_sample(case: Case) -> dict[str, Any]:
+    """Many records under the cap: how much of them is left, and which of them can be seen at all."""
+    records = _records(case.input["records"])
+    whole = "\n\n".join(records)
+    bounded = bound(whole, TOTAL_LIMIT_CHARS)
+    seen = [n for n, record in enumerate(records) if record[:6] in bounded]
+    chars = sum(map(len, records))
+    omitted = chars - len(_MARK.sub("", bounded).replace("\n", ""))
+    return {
+        "len": len(bounded),
+        "coverage": {
+            "input_chars": chars,
+            "sampled_chars": chars - omitted,
+            "omitted_chars": omitted,
+            "record_count": len(records),
+            "sampled_record_count": len(seen),
+            "elided_record_count": len(records) - len(seen),
+        },
+        "records_shown": _ends(seen) if isinstance(case.expected["records_shown"], dict) else seen,
+    }
+
+
+def _records(given: dict[str, Any]) -> list[str]:
+    length = int(given["format"].rpartition("+ ")[2].partition(" ")[0])
+    return [f"{number:06}" + "r" * length for number in range(given["count"])]
+
+
+def _ends(numbers: list[int]) -> dict[str, Any]:
+    return {"count": len(numbers), "first": numbers[:5], "last": numbers[-5:]}
 
 
 def shown(value: Any) -> str:
