@@ -17,7 +17,8 @@ from django.utils.translation import gettext_lazy
 
 from compaction.policy import COMPRESSION_SETTINGS, CompactionPolicy
 from compaction.replay import ReplayPolicy
-from compaction.settings import SettingKind
+from compaction.settings import Setting, SettingKind
+from compaction.threshold import Window, effective_threshold
 from sessions_app.models import Session
 from sessions_app.pages.outlook import Outlook
 
@@ -63,13 +64,14 @@ class SimulationForm(forms.Form):
         super().__init__(*arguments, **more)
         self._session = session
         self._window = outlook.window
-        self.fields["policy"].choices = [(name.value, words) for name, words in POLICY_WORDS.items()]  # type: ignore[attr-defined]
+        choices = [(name.value, words) for name, words in POLICY_WORDS.items()]
+        self.fields["policy"].choices = choices  # type: ignore[attr-defined]
         known = outlook.window.context_tokens
         self.fields["window_tokens"].initial = known
         self.fields["window_tokens"].help_text = window_help(session, known)
         for name, setting in COMPRESSION_SETTINGS:
             if setting.key in SETTINGS:
-                self.fields[setting.key] = setting_field(setting.kind, getattr(outlook.policy, name))
+                self.fields[setting.key] = setting_field(setting, getattr(outlook.policy, name))
                 self.fields[setting.key].label = setting.label or setting.key
                 self.fields[setting.key].help_text = setting.meaning
 
@@ -82,10 +84,20 @@ class SimulationForm(forms.Form):
             and "window_tokens" not in self.errors
         ):
             self.add_error("window_tokens", _("The window of this model is unknown: say how large it is."))
-        for problem in CompactionPolicy.from_mapping(self._blocks(asked)).errors:
+        reading = CompactionPolicy.from_mapping(self._blocks(asked))
+        for problem in reading.errors:
             key = problem.key.rpartition(".")[2]
             self.add_error(key if key in self.fields else None, problem.message)
+        refusal = self._refusal(reading.policy, asked.get("window_tokens") or self._window.context_tokens)
+        if refusal and not self.errors:
+            self.add_error("threshold", refusal)
         return asked
+
+    def _refusal(self, policy: CompactionPolicy, window_tokens: int | None) -> str:
+        """Why no pass could ever work: the threshold lies below what every request carries anyway."""
+        overhead = self._session.fixed_overhead_tokens or 0
+        window = Window(window_tokens)
+        return effective_threshold(policy, window, model=self._session.model, fixed_overhead_tokens=overhead).refusal
 
     def simulation(self) -> Simulation:
         """What a valid form asks for."""
@@ -108,22 +120,44 @@ class SimulationForm(forms.Form):
         return [self[key] for key in self.fields if key in SETTINGS]
 
 
-def setting_field(kind: SettingKind, value: object) -> forms.Field:
-    """A field for a setting, filled with the project's value."""
-    match kind:
-        case SettingKind.SWITCH:
-            choices = [("true", gettext_lazy("on")), ("false", gettext_lazy("off"))]
-            return forms.TypedChoiceField(
-                required=False,
-                choices=choices,
-                initial="true" if value else "false",
-                coerce=lambda word: word == "true",
-                empty_value=None,
-            )
-        case SettingKind.WHOLE:
-            return forms.IntegerField(required=False, initial=value, localize=False)
-        case _:
-            return forms.FloatField(required=False, initial=value, localize=False)
+def setting_field(setting: Setting, value: object) -> forms.Field:
+    """A field for a setting, filled with the project's value and bound as the engine bounds it."""
+    if setting.kind is SettingKind.SWITCH:
+        return forms.TypedChoiceField(
+            required=False,
+            choices=[("true", gettext_lazy("on")), ("false", gettext_lazy("off"))],
+            initial="true" if value else "false",
+            coerce=lambda word: word == "true",
+            empty_value=None,
+        )
+    if setting.kind is SettingKind.WHOLE:
+        lowest, highest = whole_or_none(setting.lowest), whole_or_none(setting.highest)
+        field: forms.Field = forms.IntegerField(required=False, initial=value, min_value=lowest, max_value=highest)
+        field.error_messages["invalid"] = _("This is not a whole number.")
+    else:
+        field = forms.FloatField(required=False, initial=value, min_value=setting.lowest, max_value=setting.highest)
+        field.error_messages["invalid"] = _("This is not a number.")
+    for validator in field.validators:
+        validator.message = bounds_words(setting)  # type: ignore[attr-defined]  # only bounds stand here
+    return field
+
+
+def whole_or_none(bound: float | None) -> int | None:
+    return None if bound is None else int(bound)
+
+
+def bounds_words(setting: Setting) -> str:
+    """What a number may be."""
+    lowest, highest = bound_words(setting.lowest), bound_words(setting.highest)
+    if lowest and highest:
+        return _("Out of range: it goes from {} to {}.").format(lowest, highest)
+    if lowest:
+        return _("Too low: the lowest is {}.").format(lowest)
+    return _("Too high: the highest is {}.").format(highest)
+
+
+def bound_words(bound: float | None) -> str:
+    return "" if bound is None else f"{int(bound):,}" if bound == int(bound) else f"{bound:g}"
 
 
 def window_help(session: Session, known: int | None) -> str:

@@ -62,7 +62,9 @@ def micro_sentences(session: Session, outlook: Outlook) -> Iterator[Sentence]:
         yield Sentence(plan_sentence(session, outlook, plan))
     else:
         yield Sentence(waiting_sentence(outlook, plan))
-    if outlook.policy.runs_micro and not outlook.is_defrag_next:
+    # A rolling summary that came with an import is read by the first pass; until then the state knows no size.
+    is_known = plan.state.rolling_summary_tokens or not session.summary_rows
+    if outlook.policy.runs_micro and not outlook.is_defrag_next and is_known:
         limit = outlook.policy.micro_compact_defrag_threshold_tokens
         has = plan.state.rolling_summary_tokens
         text = (

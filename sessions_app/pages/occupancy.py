@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from django.db import connection
@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from compaction.threshold import occupancy_pct
 from sessions_app.models import CompactionPass, Session, SessionEvent
 from sessions_app.pages.pass_words import icon_of, is_failed, outcome_words
+from sessions_app.pages.replay_steps import first_step
 from sessions_app.rendering.curve import Curve, Point, draw_curve
 from sessions_app.rendering.rail import Mark, lay_out
 
@@ -30,36 +31,84 @@ ORDER BY seq
 
 
 @dataclass(frozen=True, slots=True)
+class Tick:
+    """A line of the grid. down_pct: its place from the top; is_threshold: it is the line of 100 %."""
+
+    words: str
+    down_pct: float
+    is_threshold: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class OccupancyChart:
-    """What a chart of a session draws. top_pct is at least 100, so that the threshold is on it."""
+    """What a chart of a session draws: shares of the threshold, or tokens where no threshold is known at all."""
 
     curve: Curve
     marks: tuple[Mark, ...]
+    ticks: tuple[Tick, ...]
     threshold_tokens: int | None
+    is_in_tokens: bool
     has_unknown: bool
-
-    @property
-    def threshold_down_pct(self) -> float:
-        return self.curve.down_pct(100)
 
 
 def read_points(session: Session, most: int = MOST_POINTS) -> tuple[Point, ...]:
     """Occupancy at about `most` events in order, passes always among them."""
-    step = max(1, session.last_seq // most)
-    with connection.cursor() as cursor:
-        cursor.execute(POINTS_QUERY, {"session": session.pk, "first": 1, "last": session.last_seq, "step": step})
-        found = cursor.fetchall()
     overhead = session.fixed_overhead_tokens or 0
+    found = read_totals(session, most)
     return tuple(Point(seq, occupancy_pct(live, threshold, overhead)) for seq, live, threshold in found)
 
 
-def read_chart(session: Session, current_number: int | None = None, *, to_replay: bool = True) -> OccupancyChart:
+def read_curve_points(session: Session) -> tuple[tuple[Point, ...], bool]:
+    """Points to draw, and whether they are tokens: without any known share the growth itself is still a fact."""
+    overhead = session.fixed_overhead_tokens or 0
+    found = read_totals(session, MOST_POINTS)
+    if any(threshold for _, _, threshold in found) or not found:
+        return tuple(Point(seq, occupancy_pct(live, limit, overhead)) for seq, live, limit in found), False
+    return tuple(Point(seq, float(live + overhead)) for seq, live, _ in found), True
+
+
+def read_totals(session: Session, most: int) -> list[tuple[int, int, int | None]]:
+    """Seq, live tokens and threshold of about `most` events in order."""
+    step = max(1, session.last_seq // most)
+    with connection.cursor() as cursor:
+        cursor.execute(POINTS_QUERY, {"session": session.pk, "first": 1, "last": session.last_seq, "step": step})
+        found: list[tuple[int, int, int | None]] = cursor.fetchall()
+    return found
+
+
+def read_chart(session: Session) -> OccupancyChart:
     """The occupancy chart with its rail of passes."""
-    points = read_points(session)
+    points, is_in_tokens = read_curve_points(session)
+    curve = draw_curve(points, None if is_in_tokens else share_top(points))
+    marks = lay_out([mark_of(session, curve, one) for one in read_marked_passes(session)])
+    ticks = token_ticks(curve) if is_in_tokens else share_ticks(curve)
+    unknown = any(point.pct is None for point in points)
+    return OccupancyChart(curve, marks, ticks, session.threshold_tokens, is_in_tokens, unknown)
+
+
+def share_top(points: Sequence[Point]) -> float:
+    """The share at the top of a chart: the threshold is always on it."""
     highest = max((point.pct for point in points if point.pct is not None), default=0.0)
-    curve = draw_curve(points, top_pct=max(112.0, highest * 1.08))
-    marks = lay_out([mark_of(session, curve, one, current_number) for one in read_marked_passes(session)])
-    return OccupancyChart(curve, marks, session.threshold_tokens, any(point.pct is None for point in points))
+    return max(112.0, highest * 1.08)
+
+
+def share_ticks(curve: Curve) -> tuple[Tick, ...]:
+    """The threshold, zero, and quarters between them while there is room."""
+    quarters = (25, 50, 75) if curve.top_pct < 200 else ()
+    shares = (0, *quarters, 100)
+    return tuple(Tick(str(share), curve.down_pct(share), share == 100) for share in shares)
+
+
+def token_ticks(curve: Curve) -> tuple[Tick, ...]:
+    """Zero, and up to four round numbers of tokens."""
+    rough = curve.top_pct / 4
+    unit = 10 ** max(0, len(str(int(rough))) - 1)
+    step = next(factor * unit for factor in (1, 2, 5, 10) if factor * unit >= rough)
+    return tuple(Tick(short_count(n * step), curve.down_pct(n * step)) for n in range(int(curve.top_pct // step) + 1))
+
+
+def short_count(tokens: int) -> str:
+    return f"{tokens // 1000}k" if tokens >= 1_000 and tokens % 1_000 == 0 else str(tokens)
 
 
 def read_marked_passes(session: Session) -> list[CompactionPass]:
@@ -80,17 +129,16 @@ def read_marked_passes(session: Session) -> list[CompactionPass]:
     return list(reversed(passes.order_by("-number")[:MOST_MARKS]))
 
 
-def mark_of(session: Session, curve: Curve, made_by: CompactionPass, current_number: int | None) -> Mark:
+def mark_of(session: Session, curve: Curve, made_by: CompactionPass) -> Mark:
     """A pass as a mark that leads to its replay."""
     return Mark(
         number=made_by.number,
         icon=icon_of(made_by),
         words=_("Pass {}: {}").format(made_by.number, outcome_words(made_by)),
-        href=reverse("replay", args=[session.public_id, made_by.number, 1]),
+        href=reverse("replay", args=[session.public_id, made_by.number, first_step(made_by)]),
         place_pct=curve.left_pct(made_by.seq),
         shown_pct=curve.left_pct(made_by.seq),
         is_failed=is_failed(made_by),
-        is_current=made_by.number == current_number,
     )
 
 
@@ -106,10 +154,7 @@ def every_event(session: Session) -> Iterator[SessionEvent]:
 
 def read_series(session: Session) -> dict[str, object]:
     """What the browser's chart draws, ready for JSON: seqs, shares with null for unknown, tokens, and the passes."""
-    step = max(1, session.last_seq // MOST_SERIES_POINTS)
-    with connection.cursor() as cursor:
-        cursor.execute(POINTS_QUERY, {"session": session.pk, "first": 1, "last": session.last_seq, "step": step})
-        found = cursor.fetchall()
+    found = read_totals(session, MOST_SERIES_POINTS)
     overhead = session.fixed_overhead_tokens or 0
     passes = read_marked_passes(session)
     return {
@@ -123,7 +168,7 @@ def read_series(session: Session) -> dict[str, object]:
                 "number": one.number,
                 "icon": icon_of(one),
                 "words": outcome_words(one),
-                "href": reverse("replay", args=[session.public_id, one.number, 1]),
+                "href": reverse("replay", args=[session.public_id, one.number, first_step(one)]),
             }
             for one in passes
         ],

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
 
 from compaction.records import Outcome
-from sessions_app.models import PassFacts, PassKind
+from sessions_app.models import CompactionPass, PassFacts, PassKind
 
 OUTCOMES = {
     Outcome.ABSORBED: gettext_lazy("absorbed"),
@@ -75,6 +77,26 @@ def kind_words(facts: PassFacts) -> str:
         PassKind.NOTHING: _("nothing"),
     }
     return words.get(PassKind(facts.kind), facts.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class PassTokens:
+    """Tokens before and after a pass. is_our_count: the source did not say, so these are live rows as counted here."""
+
+    before: int | None
+    after: int | None
+    is_our_count: bool = False
+
+    @property
+    def change(self) -> int | None:
+        return None if self.before is None or self.after is None else self.after - self.before
+
+
+def tokens_of(facts: PassFacts) -> PassTokens:
+    """The pass's own figures, else our count of the live rows."""
+    if facts.tokens_before is not None or not isinstance(facts, CompactionPass):
+        return PassTokens(facts.tokens_before, facts.tokens_after)
+    return PassTokens(facts.counted_tokens_before, facts.counted_tokens_after, is_our_count=True)
 
 
 def is_failed(facts: PassFacts) -> bool:

@@ -16,10 +16,11 @@ from django.utils.translation import gettext as _
 
 from compaction.secret_values import MASK
 from sessions_app.models import CompactionPass, PassFacts, PassKind, ReplayRun, ReplayStep, Session, SummaryRevision
-from sessions_app.pages.occupancy import read_marked_passes, read_points
+from sessions_app.pages.occupancy import read_curve_points, read_marked_passes
 from sessions_app.pages.pass_words import icon_of, is_failed, outcome_words
 from sessions_app.pages.replay_edit import EditView, read_edit
-from sessions_app.pages.replay_steps import StepLabel, StepName, step_labels, step_names
+from sessions_app.pages.replay_steps import StepLabel, StepName, first_step, step_labels, step_names
+from sessions_app.pages.summary_text import unframed
 from sessions_app.rendering.curve import Curve, Point, draw_curve, thin_out
 from sessions_app.rendering.rail import Mark, lay_out
 from sessions_app.rendering.word_diff import WordDiff, compare_words
@@ -152,7 +153,7 @@ class Around:
         )
 
     def _start(self, facts: CompactionPass | ReplayStep | None) -> str | None:
-        return None if facts is None else self.address(facts.number, 1)
+        return None if facts is None else self.address(facts.number, first_step(facts))
 
 
 def page_of(
@@ -195,7 +196,8 @@ def with_content(page: ReplayPage, show_all: bool) -> ReplayPage:
             return replace(page, sent=tuple(text_runs(shown)), sent_more_chars=len(text) - len(shown))
         case StepName.REPLY:
             earlier, result = summary_texts(page)
-            diff = None if result is None else compare_words(earlier or "", result)
+            earlier, result = unframed(earlier or ""), None if result is None else unframed(result)
+            diff = None if result is None else compare_words(earlier, result)
             return replace(page, diff=diff, reply=facts.reply_text, earlier=earlier)
         case StepName.EARLIER:
             return replace(page, earlier=summary_texts(page)[0])
@@ -230,10 +232,13 @@ def summary_texts(page: ReplayPage) -> tuple[str | None, str | None]:
 
 def session_scrubber(session: Session, made_by: CompactionPass) -> Scrubber:
     """A session's events."""
-    curve = draw_curve(read_points(session))
+    curve = draw_curve(read_curve_points(session)[0])
     marks = [
         mark_of(
-            one, curve.left_pct(one.seq), reverse("replay", args=[session.public_id, one.number, 1]), made_by.number
+            one,
+            curve.left_pct(one.seq),
+            reverse("replay", args=[session.public_id, one.number, first_step(one)]),
+            made_by.number,
         )
         for one in read_marked_passes(session)
     ]

@@ -16,6 +16,7 @@ from sessions_app.models import CompactionPass, MessageRow, PassFacts, PassKind,
 from sessions_app.pages.flow import Key
 from sessions_app.pages.row_source import SourceRow, read_rows
 from sessions_app.pages.row_view import argument_line
+from sessions_app.pages.summary_text import unframed
 from sessions_app.queries.moments import row_ids_as_of
 from sessions_app.rendering.markdown import without_terminal_codes
 
@@ -247,6 +248,7 @@ def build(
         Fold(None if is_partial else in_front, None, None, False, False),
         Fold(None if is_partial else behind, None, None, False, True),
     )
+    text = summary.text if summary is not None else (facts.summary_after if inserted else None)
     archived = [one for one in listed if one.sign and one.role != "summary"]
     superseded = [one for one in listed if one.sign and one.role == "summary"]
     return EditView(
@@ -260,7 +262,7 @@ def build(
         inserted_tokens=sum(one.tokens or 0 for one in inserted),
         user_positions=tuple(one.position for one in kept if one.is_user),
         archived_user_rows=sum(1 for one in archived if one.is_user),
-        summary=summary.text if summary is not None else (facts.summary_after if inserted else None),
+        summary=None if text is None else unframed(text),
         summary_number=None if summary is None else summary.number,
         inserted_position=inserted[0].position if inserted else None,
     )

@@ -12,7 +12,7 @@ from enum import StrEnum
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from sessions_app.models import CompactionPass, PassFacts, PassKind
+from sessions_app.models import CompactionPass, PassFacts, PassKind, PassOrigin
 from sessions_app.pages.pass_words import is_failed, outcome_words, reason_words
 from sessions_app.templatetags.site import number
 
@@ -59,9 +59,17 @@ def step_names(facts: PassFacts) -> tuple[StepName, ...]:
     return (*steps, *(_COMMIT if has_edit(facts) else ()), StepName.TELEMETRY)
 
 
+def first_step(facts: PassFacts) -> int:
+    """The step at which looking begins: of a pass of another program the edit, for what came before it is unknown."""
+    if not isinstance(facts, CompactionPass) or facts.origin != PassOrigin.IMPORTED:
+        return 1
+    steps = step_names(facts)
+    return steps.index(StepName.EDIT) + 1 if StepName.EDIT in steps else 1
+
+
 def is_unasked(facts: PassFacts) -> bool:
     """Whether the summarizer was never asked, by our own record (a foreign one may just not say)."""
-    is_ours = not isinstance(facts, CompactionPass) or facts.origin == "engine"
+    is_ours = not isinstance(facts, CompactionPass) or facts.origin == PassOrigin.ENGINE
     return is_ours and facts.prompt_user is None and facts.kind in (PassKind.MICRO, PassKind.DEFRAG)
 
 

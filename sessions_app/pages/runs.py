@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from sessions_app.models import PassKind, ReplayRun, ReplayStep, RunStatus, Session
+from sessions_app.pages.occupancy import Tick, share_ticks, share_top
 from sessions_app.pages.pass_words import icon_of, is_failed, outcome_words
 from sessions_app.pages.replay import run_points
 from sessions_app.rendering.curve import Curve, draw_curve, thin_out
@@ -43,6 +44,7 @@ class RunPage:
     progress_pct: float | None
     curve: Curve | None
     marks: tuple[Mark, ...]
+    ticks: tuple[Tick, ...]
     threshold_tokens: int | None
     steps: tuple[ReplayStep, ...]
     next_after: int | None
@@ -54,9 +56,7 @@ class RunPage:
     def is_over(self) -> bool:
         return self.run.status in (RunStatus.DONE, RunStatus.CANCELLED, RunStatus.FAILED)
 
-    @property
-    def threshold_down_pct(self) -> float:
-        return self.curve.down_pct(100) if self.curve else 0.0
+    is_in_tokens = False
 
     @property
     def has_unknown(self) -> bool:
@@ -86,6 +86,7 @@ def read_run(run: ReplayRun, after_number: int, *, only_passes: bool) -> RunPage
         progress_pct=progress,
         curve=curve,
         marks=marks,
+        ticks=share_ticks(curve) if curve else (),
         threshold_tokens=threshold,
         steps=shown,
         next_after=shown[-1].number if len(found) > STEPS_A_PAGE else None,
@@ -133,8 +134,7 @@ def chart_of(run: ReplayRun) -> tuple[Curve | None, tuple[Mark, ...], int | None
     if not steps:
         return None, (), None
     points = thin_out(run_points(steps))
-    highest = max((point.pct for point in points if point.pct is not None), default=0.0)
-    curve = draw_curve(points, top_pct=max(112.0, highest * 1.08))
+    curve = draw_curve(points, share_top(points))
     acted = [step for step in steps if step.kind != PassKind.NOTHING][-MOST_MARKS:]
     marks = lay_out([mark_of(run, curve, step) for step in acted])
     return curve, marks, steps[-1].threshold_tokens

@@ -86,9 +86,10 @@ class PassCounts:
 
 @dataclass(frozen=True, slots=True)
 class SessionLine:
-    """One session in the list. occupancy_pct is None while the threshold is unknown."""
+    """One session in the list. opening: its first words, where it has no title. occupancy_pct is None while unknown."""
 
     session: Session
+    opening: str
     tokens: int
     occupancy_pct: float | None
     is_hot: bool
@@ -243,18 +244,39 @@ def read_cursor(text: str, order: SessionOrder) -> tuple[Any, int] | None:
         return None
 
 
+OPENINGS_QUERY = """
+SELECT session.id, opening.text FROM unnest(%(ids)s::bigint[]) AS session(id)
+CROSS JOIN LATERAL (
+    SELECT left(content, 200) AS text FROM sessions_app_messagerow
+    WHERE session_id = session.id AND role = 'user' AND content IS NOT NULL ORDER BY position, id LIMIT 1
+) AS opening
+"""
+
+
+def read_openings(session_ids: Iterable[int]) -> dict[int, str]:
+    """The first words that a user said, in one line, by session."""
+    ids = list(session_ids)
+    if not ids:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(OPENINGS_QUERY, {"ids": ids})
+        return {session_id: " ".join(text.split()) for session_id, text in cursor.fetchall()}
+
+
 def page_of(sessions: Sequence[Session], order: SessionOrder, *, has_newer: bool, has_older: bool) -> SessionListPage:
     sparklines = read_sparklines(sessions)
-    lines = tuple(line_of(session, sparklines.get(session.pk)) for session in sessions)
+    openings = read_openings(session.pk for session in sessions if not session.title)
+    lines = tuple(line_of(one, openings.get(one.pk, ""), sparklines.get(one.pk)) for one in sessions)
     newer = cursor_of(sessions[0]) if sessions and has_newer else ""
     older = cursor_of(sessions[-1]) if sessions and has_older else ""
     return SessionListPage(lines, newer, older)
 
 
-def line_of(session: Session, sparkline: Sparkline | None) -> SessionLine:
+def line_of(session: Session, opening: str, sparkline: Sparkline | None) -> SessionLine:
     share = occupancy_pct(session.live_tokens, session.threshold_tokens, session.fixed_overhead_tokens or 0)
     return SessionLine(
         session=session,
+        opening=opening,
         tokens=session.live_tokens + (session.fixed_overhead_tokens or 0),
         occupancy_pct=share,
         is_hot=share is not None and share >= HOT_PCT,

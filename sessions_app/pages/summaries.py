@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sessions_app.models import CompactionPass, Session, SummaryRevision
 from sessions_app.pages.pass_places import passes_by_id
+from sessions_app.pages.summary_text import unframed
 from sessions_app.rendering.word_diff import DiffLine, WordDiff, compare_words, set_text
 
 MOST_VERSIONS = 400
@@ -105,7 +106,8 @@ def read_texts(session: Session, chosen: SummaryRevision) -> tuple[str | None, s
     wanted = SummaryRevision.objects.filter(session_id=session.pk, number__in=(chosen.number - 1, chosen.number))
     texts = dict(wanted.values_list("number", "text"))
     previous = chosen.number - 1 if chosen.number - 1 in texts else None
-    return texts.get(chosen.number), None if previous is None else texts[previous], previous
+    shown = {number: None if text is None else unframed(text) for number, text in texts.items()}
+    return shown.get(chosen.number), None if previous is None else shown[previous], previous
 
 
 def spans_of(made_by: CompactionPass | None) -> tuple[Span, ...]:

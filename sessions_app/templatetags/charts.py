@@ -1,10 +1,10 @@
-"""Template words of charts: places of ticks."""
+"""Template words of charts: places of ticks and labels in pixels."""
 
 from __future__ import annotations
 
 from django import template
 
-from sessions_app.rendering.curve import Curve
+from sessions_app.pages.occupancy import Tick
 
 register = template.Library()
 
@@ -14,24 +14,12 @@ LABEL_GAP = 5
 
 
 @register.filter
-def split(text: str) -> list[str]:
-    """Words of a text."""
-    return text.split()
+def baseline(tick: Tick) -> float:
+    """The baseline of a tick's number, centred on its line."""
+    return round(tick.down_pct * PLOT_HEIGHT / 100 + HALF_LINE, 1)
 
 
 @register.filter
-def down(curve: Curve, pct: str) -> float:
-    """Where an occupancy lies, in per cent of the height."""
-    return curve.down_pct(float(pct))
-
-
-@register.filter
-def tick_y(curve: Curve, pct: str) -> float:
-    """The baseline of a tick's label, in pixels."""
-    return round(curve.down_pct(float(pct)) * PLOT_HEIGHT / 100 + HALF_LINE, 1)
-
-
-@register.filter
-def above(curve: Curve, pct: str) -> float:
-    """The baseline of a label that stands on the line of an occupancy, in pixels."""
-    return round(curve.down_pct(float(pct)) * PLOT_HEIGHT / 100 - LABEL_GAP, 1)
+def above(tick: Tick) -> float:
+    """The baseline of a label that stands on a tick's line."""
+    return round(tick.down_pct * PLOT_HEIGHT / 100 - LABEL_GAP, 1)

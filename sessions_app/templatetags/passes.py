@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import template
+from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 
-from compaction.markers import body_of
 from compaction.telemetry import MICRO_PREFIX, PRUNE_PREFIX
-from sessions_app.models import CompactionPass, PassFacts, PassKind, PassOrigin
+from sessions_app.models import CompactionPass, PassFacts, PassKind, PassOrigin, Session
 from sessions_app.pages import pass_words
 from sessions_app.pages.flow import SummaryItem
-from sessions_app.pages.replay_steps import has_edit
+from sessions_app.pages.replay_steps import first_step, has_edit
+from sessions_app.pages.summary_text import unframed
 from sessions_app.rendering.gauge import Segment, Zone, draw_gauge
 from sessions_app.rendering.markdown import render_markdown
 from sessions_app.rendering.word_diff import DiffLine, set_text
@@ -28,22 +29,20 @@ register.filter("pass_kind", pass_words.kind_words)
 register.filter("pass_outcome", pass_words.outcome_words)
 register.filter("pass_reason", pass_words.reason_words)
 register.filter("pass_failed", pass_words.is_failed)
-
-
-@register.filter
-def pass_change(facts: PassFacts) -> int | None:
-    """By how many tokens the context changed; None when either side is unknown."""
-    if facts.tokens_before is None or facts.tokens_after is None:
-        return None
-    return facts.tokens_after - facts.tokens_before
+register.filter("pass_tokens", pass_words.tokens_of)
 
 
 @register.filter
 def summary_html(item: SummaryItem) -> SafeString:
     """The text of a live summary, without its frame where the frame is ours."""
-    if item.revision is not None and item.revision.text is not None:
-        return render_markdown(item.revision.text)
-    return render_markdown(body_of(item.row.text.start) or item.row.text.start)
+    stored = item.row.text.start if item.revision is None or item.revision.text is None else item.revision.text
+    return render_markdown(unframed(stored))
+
+
+@register.simple_tag
+def replay_url(session: Session, made_by: CompactionPass) -> str:
+    """Where the replay of a recorded pass begins."""
+    return reverse("replay", args=[session.public_id, made_by.number, first_step(made_by)])
 
 
 @register.filter
@@ -69,21 +68,22 @@ def occupancy_before(facts: PassFacts) -> float | None:
 @register.filter
 def tokens_before_words(facts: PassFacts) -> str:
     """Tokens before, by the pass's own figure, else by our count."""
-    return tokens_words(facts.tokens_before, getattr(facts, "counted_tokens_before", None))
+    found = pass_words.tokens_of(facts)
+    return tokens_words(found.before, found.is_our_count)
 
 
 @register.filter
 def tokens_after_words(facts: PassFacts) -> str:
     """Tokens after, likewise."""
-    return tokens_words(facts.tokens_after, getattr(facts, "counted_tokens_after", None))
+    found = pass_words.tokens_of(facts)
+    return tokens_words(found.after, found.is_our_count)
 
 
-def tokens_words(own: int | None, counted: int | None) -> str:
-    if own is not None:
-        return gettext("%(tokens)s tokens") % {"tokens": number(own)}
-    if counted is not None:
-        return gettext("%(tokens)s tokens by our count") % {"tokens": number(counted)}
-    return gettext("tokens unknown")
+def tokens_words(tokens: int | None, is_our_count: bool) -> str:
+    if tokens is None:
+        return gettext("tokens unknown")
+    words = gettext("%(tokens)s tokens by our count") if is_our_count else gettext("%(tokens)s tokens")
+    return words % {"tokens": number(tokens)}
 
 
 @register.filter
