@@ -1,14 +1,16 @@
-// The entry module of every page: theme switch, keys, copy buttons, permalinks, and the live connection where the page
+// The entry module of every page: theme switch, keys, copy buttons, permalinks, pictures, and the live connection where the page
 // names one. Pages work without it; everything here only saves a reload.
 
 import { startCopyButtons } from "./copy.js";
 import { startKeys } from "./keys.js";
 import { startLive } from "./live.js";
 import { startPermalinks } from "./permalinks.js";
+import { startPictures } from "./pictures.js";
 import { startThemeSwitch } from "./theme.js";
 
 startThemeSwitch();
 startKeys();
 startCopyButtons();
 startPermalinks();
+startPictures();
 startLive();

@@ -81,7 +81,9 @@ export class LiveConnection {
     clearTimeout(this.timer);
     const socket = this.socket;
     this.socket = null;
-    socket?.close(1000);
+    // A socket that is still connecting can't be closed without a warning on the console; it is closed once it is open.
+    if (socket?.readyState === WebSocket.CONNECTING) socket.addEventListener("open", () => socket.close(1000));
+    else socket?.close(1000);
   }
 
   resume() {

@@ -7,6 +7,9 @@ const SPEED_KEY = "hermes-sessions-replay-speed";
 let timer = 0;
 let isPlaying = false;
 let isLoading = false;
+// Keys pressed while a step is still on its way, in order; few, so that a held key can't run away.
+const waiting = [];
+const MOST_WAITING = 12;
 
 const byId = (id) => document.getElementById(id);
 
@@ -30,7 +33,6 @@ function nextLink() {
 }
 
 async function load(href, push) {
-  if (isLoading) return;
   isLoading = true;
   try {
     const answer = await fetch(href, { headers: { Accept: "text/html" } });
@@ -44,6 +46,8 @@ async function load(href, push) {
   } finally {
     isLoading = false;
   }
+  const link = document.querySelector(`a[data-key="${waiting.shift()}"]`);
+  if (link) await load(link.href, true);
 }
 
 function show(page, fresh, address) {
@@ -63,6 +67,7 @@ function show(page, fresh, address) {
 function tick() {
   const link = nextLink();
   if (!link) return stop();
+  if (isLoading) return schedule();
   load(link.href, true).then(() => isPlaying && schedule());
 }
 
@@ -91,6 +96,10 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest("#replay a[data-step], #replay .scrub a");
   if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
   event.preventDefault();
+  if (isLoading) {
+    if (link.dataset.key && waiting.length < MOST_WAITING) waiting.push(link.dataset.key);
+    return;
+  }
   load(new URL(link.getAttribute("href"), location.href).href, true).then(() => isPlaying && schedule());
 });
 
@@ -108,7 +117,10 @@ document.addEventListener("keydown", (event) => {
   toggle();
 });
 
-addEventListener("popstate", () => load(location.href, false));
+addEventListener("popstate", () => {
+  waiting.length = 0;
+  load(location.href, false);
+});
 document.addEventListener("visibilitychange", () => document.hidden && isPlaying && stop());
 
 showControls();
