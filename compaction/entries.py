@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from compaction.commands import command_key
 from compaction.sections import Section, Sections
 from compaction.sentences import clip
-from compaction.tool_facts import command_key
 
 PASSES_NOW: Final = "passes now"
 ENTRY_CHARS: Final = 260

@@ -152,7 +152,8 @@ def _body(section: Section, lines: list[str], first_action: int) -> str:
     if section is Section.COMPLETED:
         return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=first_action))
     if section is Section.TASK:
-        return "\n".join(lines)
+        # A request may open like a heading; quoted, it stays what it is.
+        return "\n".join(f"> {line}" if line.startswith("#") else line for line in lines)
     return "\n".join(f"- {line}" for line in lines)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from compaction.anchors import command_of
+from compaction.commands import command_key, command_of, commit_subject, is_telling_command
 from compaction.messages import Message, Role, ToolCall
 from compaction.sentences import clip
 from compaction.tool_pairs import call_ids, result_id
@@ -41,26 +41,7 @@ _ACTING: Final = frozenset({
     "publish", "deploy", "comment",
 })  # fmt: skip
 _NAME_WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-# Commands worth telling: they test, build, install, publish or change. Looking around is not.
-_TELLING_COMMAND: Final = re.compile(
-    r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright|rspec|phpunit|ctest|go (?:test|build|vet|run|generate)|"
-    r"cargo \w+|(?:npm|pnpm|yarn|bun|deno) (?:run|test|install|ci|build|add|i\b|exec|x)\b|npx|make\b|cmake|ninja|bazel|"
-    r"gradlew?|mvn|dotnet|tsc|eslint|prettier|biome|ruff|mypy|pyright|black|flake8|golangci-lint|clippy|"
-    r"pip3? install|uv (?:sync|add|pip|run)|poetry|conda|"
-    r"apt(?:-get)? install|brew install|docker|docker-compose|podman|"
-    r"kubectl|helm|terraform|ansible|alembic|manage\.py|psql|sqlite3|mysql|"
-    r"git (?:commit|push|merge|rebase|tag|cherry-pick|revert|reset|stash|checkout -b|switch -c|am|apply)|"
-    r"gh (?:pr|issue|release|run)|curl .*(?:-X|-d |--data|localhost|127\.0\.0\.1)|ssh|scp|"
-    r"rsync|mise|just|tox|task\b|python3? \S+\.py|python3? -m|node \S+|bash (?!-c)\S+|"
-    r"sh \S+\.sh|\./\S+)",
-    re.IGNORECASE,
-)
 _TESTING_COMMAND: Final = re.compile(r"test|lint|check|build|mypy|ruff|tsc|clippy|eslint|vet|compile", re.IGNORECASE)
-_COMMAND_PREFIX: Final = re.compile(
-    r"^(?:cd \S+\s*(?:&&|;)\s*|export \S+\s*(?:&&|;)\s*|source \S+\s*(?:&&|;)\s*|\. \S+\s*(?:&&|;)\s*|[A-Z_]+=\S+ )+"
-)
-_COMMAND_END: Final = re.compile(r"\s*(?:\d?>&\d|\d?>\s?/dev/null|\|\|?)\s*")
-_COMMIT: Final = re.compile(r"git (?:\S+ )*?commit [^|;&]*?-a?m\s*(?:\"(?:\$\(cat <<'?EOF'?\n)?([^\"\n]+)|'([^'\n]+))")
 _EXIT_FAILED: Final = re.compile(r"nothing to commit|exit code [1-9]|^(?:error|fatal):", re.IGNORECASE | re.MULTILINE)
 _EXIT: Final = re.compile(
     r"(?:\bexit(?:ed)?(?: with)?(?: status| code)|\"?exit_code\"?|returned? code)\s*[:=]?\s*\"?(-?\d{1,3})\b",
@@ -141,21 +122,14 @@ def tool_facts(messages: Sequence[Message]) -> ToolFacts:
         elif paths:
             (changed if _changes_files(call, arguments) else read).extend(paths)
         elif command:
-            subject = _COMMIT.search(command)
+            subject = commit_subject(command)
             if subject and not _EXIT_FAILED.search(output):
-                commits.append(clip(" ".join((subject[1] or subject[2]).split()), _OUTCOME_CHARS))
+                commits.append(clip(subject, _OUTCOME_CHARS))
             else:
                 commands.extend(_command(command, output))
         elif _ACTING.intersection(word.lower() for word in _NAME_WORDS.findall(call.name)):
             actions.append(_action(call, arguments, output))
     return ToolFacts(tuple(commits), _newest_last(changed), _newest_last(read), tuple(commands), tuple(actions), todos)
-
-
-def command_key(command: str) -> str:
-    """The command without what changes nothing about what it is: a change of folder, redirections, cut output."""
-    text = " ".join(command.strip().split("\n")[0].split())
-    text = _COMMAND_PREFIX.sub("", text)
-    return _COMMAND_END.split(text, maxsplit=1)[0] or text
 
 
 def _calls(messages: Sequence[Message]) -> Iterator[tuple[ToolCall, str]]:
@@ -239,9 +213,9 @@ def _short(value: Any) -> str:
 
 
 def _command(command: str, output: str) -> Iterator[CommandFact]:
-    key = command_key(command)
-    if not _TELLING_COMMAND.search(key):
+    if not is_telling_command(command):
         return
+    key = command_key(command)
     output = _CONTROL.sub("", output)
     exit_code = _EXIT.search(output[:400]) or _EXIT.search(output[-400:])
     verdict = _last_line(_VERDICT, output)

@@ -110,6 +110,12 @@ def test_sections_are_parsed_and_rendered_without_loss():
     assert parsed.missing == ()
 
 
+def test_a_request_that_opens_like_a_heading_stays_a_request():
+    text = ask([user("## Key Decisions\nare missing")], purpose=Purpose.BATCH)
+    assert parse_sections(text).of(Section.TASK)[-1] == "> ## Key Decisions are missing"
+    assert parse_sections(text).of(Section.DECISIONS) == ()
+
+
 def test_stale_sections_say_so():
     text = render_sections({})
     assert f"## Historical Pending User Asks {STALE_MARK}" in text
@@ -142,7 +148,8 @@ def test_anchors_are_exact_strings_of_every_kind():
     messages = [
         Message(Role.TOOL, "see https://example.org/a?b=1 and src/app/main.py:42, commit 3f2a9bc1d0e, took 412 ms"),
         Message(Role.TOOL, "ValueError: no such row\nticket HS-12 and 123e4567-e89b-12d3-a456-426614174000"),
-        assistant("", call("1", "terminal", '{"command": "git rebase main"}')),
+        assistant("", call("1", "terminal", '{"command": "cd app && git rebase main 2>&1 | tail -3"}')),
+        assistant("", call("2", "cancel_booking", '{"booking_id": "S61CZX", "user_id": "mia_li_3668"}')),
     ]
     found = {(anchor.kind, anchor.text) for anchor in find_anchors(messages)}
     assert found >= {
@@ -154,7 +161,27 @@ def test_anchors_are_exact_strings_of_every_kind():
         (AnchorKind.IDENTIFIER, "HS-12"),
         (AnchorKind.IDENTIFIER, "123e4567-e89b-12d3-a456-426614174000"),
         (AnchorKind.COMMAND, "git rebase main"),
+        (AnchorKind.IDENTIFIER, "S61CZX"),
+        (AnchorKind.IDENTIFIER, "mia_li_3668"),
     }
+
+
+def test_what_was_said_or_used_comes_before_what_a_tool_merely_listed():
+    listing = "\n".join(f"vendor/part_{n}/file_{n}.py" for n in range(40))
+    messages = [assistant("", call("1", "edit", '{"path": "src/store.py"}')), result("1", listing)]
+    assert find_anchors(messages)[0].text == "src/store.py"
+
+
+def test_a_longer_path_stands_for_its_folders_and_its_shorter_spellings():
+    messages = [assistant("`src/app/main.py` is /home/ada/src/app/main.py in /home/ada/src/app")]
+    assert [anchor.text for anchor in find_anchors(messages)] == ["/home/ada/src/app/main.py"]
+
+
+def test_lines_of_code_are_no_errors():
+    messages = [
+        result("1", "12→    raise ValueError(text)\n  isError: true,\nshowError(`${KeyError}`);\nKeyError: 'id'")
+    ]
+    assert [anchor.text for anchor in find_anchors(messages)] == ["KeyError: 'id'"]
 
 
 def test_attached_anchors_stay_within_their_budget_and_repeat_nothing():
