@@ -153,22 +153,25 @@ def _change_sums(record: PassRecord) -> tuple[tuple[str, int, int], ...]:
     return tuple(sums)
 
 
+def prune_mapping(record: PassRecord, session_id: str) -> dict[str, TelemetryValue]:
+    """The fields of a prune's line, for a store."""
+    return {
+        "event": "prune",
+        "messages_after": record.rows_after,
+        "messages_before": record.rows_before,
+        "occupancy_pct": record.occupancy_pct,
+        "outcome": str(record.outcome),
+        "results_pruned": len(record.edit.inserted),
+        "session_id": session_id,
+        "threshold_tokens": record.threshold_tokens,
+        "tokens_after": record.tokens_after,
+        "tokens_before": record.tokens_before,
+        "tokens_delta": record.tokens_delta,
+    }
+
+
 def _prune_line(record: PassRecord, session_id: str) -> str:
-    return PRUNE_PREFIX + compact_json(
-        {
-            "event": "prune",
-            "messages_after": record.rows_after,
-            "messages_before": record.rows_before,
-            "occupancy_pct": record.occupancy_pct,
-            "outcome": str(record.outcome),
-            "results_pruned": len(record.edit.inserted),
-            "session_id": session_id,
-            "threshold_tokens": record.threshold_tokens,
-            "tokens_after": record.tokens_after,
-            "tokens_before": record.tokens_before,
-            "tokens_delta": record.tokens_delta,
-        }
-    )
+    return PRUNE_PREFIX + compact_json(prune_mapping(record, session_id))
 
 
 def _human_lines(record: PassRecord) -> tuple[LogLine, ...]:

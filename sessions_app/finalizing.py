@@ -1,7 +1,9 @@
-"""The end of turns: after each one whose reply was sent, the pass that is due.
+"""The end of turns: after each one whose reply was sent, the passes that are due.
 
-Best effort: whatever goes wrong is logged and shown on the session, and the turn still ends. Called by a job, possibly
-again after a crash: a turn that is over is never looked at twice.
+In order: a micro pass as the cadence says, a batch when the context is over its threshold, a proactive prune. Best
+effort: whatever goes wrong is logged and shown on the session, the next step is tried all the same, and the turn still
+ends. Called by a job, possibly again after a crash: a step whose result is stored is not taken twice, and a turn that
+is over is never looked at again.
 """
 
 from __future__ import annotations
@@ -13,37 +15,58 @@ from django.db import Error
 from compaction.summarizer import Summarizer
 from compaction.tokens import TokenCounter
 from sessions_app import services
-from sessions_app.micro_passes import Passing, run_micro_pass
-from sessions_app.models import Session, Turn
+from sessions_app.models import Session, SessionStatus, Turn, TurnStep
+from sessions_app.passes.passing import Passing
+from sessions_app.passes.running import run_pass
 from sessions_app.queries.waiting import waiting_turns
 
 logger = logging.getLogger(__name__)
 
 
 def finalize_turns(session_id: int, summarizer: Summarizer, counter: TokenCounter) -> int:
-    """End the turns of a session that wait for it, oldest first; returns how many."""
+    """End the turns of a session that wait for it, oldest first; returns how many. A session that is deleted meanwhile
+    needs nothing more."""
     turns = waiting_turns(session_id)
-    for turn in turns:
-        services.mark_finalizing(turn)
-        try:
-            if not _is_held(session_id, turn):
-                run_micro_pass(session_id, Passing(summarizer, counter, turn))
-        except Exception as error:
-            logger.exception("session %s: the pass after turn %s failed", session_id, turn.number)
-            _show(session_id, turn, error)
-        services.end_turn(session_id, turn.number)
+    try:
+        for turn in turns:
+            _finalize(session_id, turn, Passing(summarizer, counter, turn))
+    except Session.DoesNotExist:
+        logger.info("session %s was deleted before its turns were over", session_id)
     return len(turns)
 
 
-def _is_held(session_id: int, turn: Turn) -> bool:
-    """Whether automatic passes are held; a hold that has run out is lifted."""
-    session = Session.objects.only("is_held", "held_until_turn").get(pk=session_id)
-    if not session.is_held:
+def _finalize(session_id: int, turn: Turn, passing: Passing) -> None:
+    services.mark_finalizing(turn)
+    if _may_compact(session_id, turn):
+        _take_steps(session_id, passing, turn)
+    services.end_turn(session_id, turn.number)
+
+
+def _take_steps(session_id: int, passing: Passing, turn: Turn) -> None:
+    for step in TurnStep:
+        if step <= turn.step_done:
+            continue
+        try:
+            run_pass(session_id, step, passing)
+        except Session.DoesNotExist:
+            raise
+        except Exception as error:
+            logger.exception("session %s: the %s pass after turn %s failed", session_id, step.label, turn.number)
+            _show(session_id, turn, error)
+
+
+def _may_compact(session_id: int, turn: Turn) -> bool:
+    """Whether automatic passes may run: not while they are held, and not for a session that nothing more comes to. A
+    hold that has run out is lifted."""
+    session = Session.objects.only("status", "is_held", "held_until_turn").get(pk=session_id)
+    if session.status == SessionStatus.ENDED:
         return False
-    if session.held_until_turn is None or turn.number <= session.held_until_turn:
+    if not session.is_held:
         return True
+    if session.held_until_turn is None or turn.number <= session.held_until_turn:
+        return False
     services.resume_passes(session_id)
-    return False
+    return True
 
 
 def _show(session_id: int, turn: Turn, error: Exception) -> None:

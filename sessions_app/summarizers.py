@@ -5,8 +5,10 @@ Nothing is contacted unless a provider or an address was set; without one the of
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Final
+from urllib.parse import urlsplit, urlunsplit
 
 from django.conf import settings
 
@@ -16,7 +18,7 @@ from compaction.endpoints.endpoint import endpoint_of
 from compaction.errors import InvalidInput, InvalidPolicy
 from compaction.extractive import ExtractiveSummarizer
 from compaction.http_summarizer import HttpSummarizer
-from compaction.policy import CompactionPolicy
+from compaction.policy import AuxiliaryModel, CompactionPolicy
 from compaction.summarizer import Reply, Summarizer, SummaryRequest
 from compaction.tokens import TokenCounter
 
@@ -48,16 +50,45 @@ class MisconfiguredSummarizer:
         return Reply(error=NO_ENDPOINT, error_detail=self._why)
 
 
+@dataclass(frozen=True, slots=True)
+class AskedPlace:
+    """Where a summarizer asks, as the ledger of calls names it. address: without its query, which may hold a key;
+    empty when nobody is contacted. cost_usd: what a call costs there whatever it holds, None when that depends."""
+
+    provider: str = ""
+    address: str = ""
+    cost_usd: Decimal | None = None
+
+
+def asked_place(summarizer: Summarizer) -> AskedPlace:
+    """The place of `summarizer`; one without a name for summarizers that are told what to say."""
+    if isinstance(summarizer, ExtractiveSummarizer):
+        return AskedPlace(EXTRACTIVE, cost_usd=Decimal(0))
+    if not isinstance(summarizer, HttpSummarizer):
+        return AskedPlace()
+    endpoint = summarizer.endpoint
+    parts = urlsplit(endpoint.url)
+    return AskedPlace(endpoint.provider, urlunsplit((parts.scheme, parts.netloc, parts.path, "", "")))
+
+
 def summarizer_for_policy(policy: CompactionPolicy, counter: TokenCounter) -> Summarizer:
     """The summarizer for recorded passes under `policy`. Settings that name no endpoint make passes fail with their
     reason; they never make the turn fail."""
     auxiliary = policy.auxiliary
-    if not auxiliary.base_url and auxiliary.provider.strip().lower() in _OFFLINE_PROVIDERS:
+    if _is_offline(auxiliary):
         return ExtractiveSummarizer(counter)
     try:
         return HttpSummarizer(endpoint_of(auxiliary), settings.OUTBOUND_RULES)
     except InvalidPolicy as error:
         return MisconfiguredSummarizer(auxiliary.model, str(error))
+
+
+def _is_offline(auxiliary: AuxiliaryModel) -> bool:
+    """Whether nobody is to be contacted. A model without an address is no such wish: its passes say what is missing."""
+    provider = auxiliary.provider.strip().lower()
+    if auxiliary.base_url or provider not in _OFFLINE_PROVIDERS:
+        return False
+    return provider == EXTRACTIVE or not auxiliary.model.strip()
 
 
 def summarizer_for_run(name: str, counter: TokenCounter) -> Summarizer:

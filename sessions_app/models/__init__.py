@@ -5,6 +5,7 @@ Must not decide anything: these classes hold columns, constraints and indexes. W
 live context (`rows`), so every view of a session is a query and nothing is copied.
 """
 
+from sessions_app.models.calls import CallPurpose, ModelCall
 from sessions_app.models.events import EventKind, SessionEvent
 from sessions_app.models.imports import ImportJob, JobStatus
 from sessions_app.models.logins import LoginLink
@@ -14,9 +15,10 @@ from sessions_app.models.replays import ReplayRun, ReplayStep, RunStatus
 from sessions_app.models.rows import MessageRow, RowLifetime
 from sessions_app.models.sessions import Session, SessionStatus
 from sessions_app.models.summaries import SummaryKind, SummaryRevision
-from sessions_app.models.turns import Turn
+from sessions_app.models.turns import Turn, TurnStep
 
 __all__ = [
+    "CallPurpose",
     "CompactionPass",
     "EventKind",
     "ImportJob",
@@ -24,6 +26,7 @@ __all__ = [
     "LoginLink",
     "MemberRole",
     "MessageRow",
+    "ModelCall",
     "PassFacts",
     "PassKind",
     "PassOrigin",
@@ -40,4 +43,5 @@ __all__ = [
     "SummaryKind",
     "SummaryRevision",
     "Turn",
+    "TurnStep",
 ]

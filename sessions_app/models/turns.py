@@ -9,8 +9,20 @@ from django.db import models
 from sessions_app.models.sessions import Session
 
 
+class TurnStep(models.IntegerChoices):
+    """What is done at the end of a turn, in this order. NONE: nothing yet."""
+
+    NONE = 0
+    MICRO = 1
+    BATCH = 2
+    PRUNE = 3
+
+
 class Turn(models.Model):
-    """One turn, numbered from 1. It encloses the rows from first_position to last_position."""
+    """One turn, numbered from 1. It encloses the rows from first_position to last_position.
+
+    step_done: the last step of its end whose result was stored, with that result; what is not due stores nothing.
+    """
 
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="turns", db_index=False)
     number = models.PositiveIntegerField()
@@ -22,6 +34,7 @@ class Turn(models.Model):
     ended_at = models.DateTimeField(null=True)
     is_finished = models.BooleanField(default=False)
     interrupted = models.BooleanField(default=False)
+    step_done = models.PositiveSmallIntegerField(default=TurnStep.NONE)
 
     class Meta:
         constraints = [

@@ -6,6 +6,7 @@ listeners, all or nothing.
 """
 
 from sessions_app.services.appending import Appended, NewMessage, append_rows
+from sessions_app.services.calls import CallMade, record_calls
 from sessions_app.services.compacting import Circumstances, Committed, Stale, archive_and_compact, store_state
 from sessions_app.services.deleting import Deletion, delete_session
 from sessions_app.services.lifecycle import create_session, end_session, hold_passes, note_failure, resume_passes
@@ -15,6 +16,7 @@ from sessions_app.services.undoing import NothingToUndo, undo_last_pass
 
 __all__ = [
     "Appended",
+    "CallMade",
     "Circumstances",
     "Committed",
     "Deletion",
@@ -34,6 +36,7 @@ __all__ = [
     "hold_passes",
     "mark_finalizing",
     "note_failure",
+    "record_calls",
     "resume_passes",
     "save_policy",
     "store_state",

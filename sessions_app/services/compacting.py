@@ -30,10 +30,12 @@ from sessions_app.models import (
     Session,
     SummaryKind,
     SummaryRevision,
+    TurnStep,
 )
 from sessions_app.pass_facts import fill_facts
+from sessions_app.services.calls import CallMade, record_calls
 from sessions_app.services.locking import event_at, lock_session, save_locked, tell
-from sessions_app.services.turns import end_turn
+from sessions_app.services.turns import take_step
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,9 @@ class Circumstances:
     """What the engine does not know of a pass it settled.
 
     trigger: turn, threshold or manual. token_counter: name of the counter behind the inserted rows' tokens.
-    telemetry: the content-free fields of the log line. turn: number of
-    the turn after which it ran, and which is over with it.
+    telemetry: the content-free fields of the log line. turn: number of the turn after which it ran, and step: the step
+    of that turn's end which is done with it. calls: what the pass asked of models. request_id: names a pass that a
+    person asked for; only one of a session can have it.
     """
 
     token_counter: str
@@ -51,8 +54,11 @@ class Circumstances:
     policy_revision_id: int | None = None
     threshold_source: str | None = None
     turn: int | None = None
+    step: TurnStep = TurnStep.NONE
     telemetry: Mapping[str, Any] | None = None
     cache_estimate: Mapping[str, Any] | None = None
+    calls: tuple[CallMade, ...] = ()
+    request_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +74,8 @@ class Committed:
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """Somebody else changed the live context first; nothing was stored."""
+    """Somebody else changed the live context, or did this step of the turn's end, first. Nothing of the pass was
+    stored but the calls it made."""
 
     expected_revision: int
     found_revision: int
@@ -90,7 +97,8 @@ def archive_and_compact(
     """
     with transaction.atomic():
         session = lock_session(session_id)
-        if session.compaction_revision != expected_revision:
+        if session.compaction_revision != expected_revision or not _take_step(session, circumstances):
+            record_calls(session_id, circumstances.calls)
             return Stale(expected_revision, session.compaction_revision)
         made = _new_pass(session, record, edit, circumstances)
         _archive(session, edit, made)
@@ -100,24 +108,33 @@ def archive_and_compact(
         session.state = state_json(state)
         _count_pass(session, record)
         save_locked(session, "state", "passes_total", "failed_passes", *_PASS_COLUMNS.values())
-        if circumstances.turn is not None:
-            end_turn(session_id, circumstances.turn)
+        record_calls(session_id, circumstances.calls, made)
         tell(session, EventKind.PASS, (*edit.archived, *edit.superseded, *(row.pk for row in rows)))
     return Committed(made.pk, made.number, made.seq, session.compaction_revision, tuple(row.pk for row in rows))
 
 
+def _take_step(session: Session, circumstances: Circumstances) -> bool:
+    """Mark the step as done; False when it was done before."""
+    if circumstances.turn is None or circumstances.step == TurnStep.NONE:
+        return True
+    return take_step(session.pk, circumstances.turn, circumstances.step)
+
+
 def store_state(
-    session_id: int, state: CompactionState, expected_revision: int, turn_number: int | None = None
+    session_id: int,
+    state: CompactionState,
+    expected_revision: int,
+    turn_number: int | None = None,
+    step: TurnStep = TurnStep.MICRO,
 ) -> Stale | None:
-    """Store a state that changed without a pass, and that the turn which changed it is over."""
+    """Store a state that changed without a pass, and that this step of the end of the turn which changed it is done."""
     with transaction.atomic():
         session = lock_session(session_id)
-        if session.compaction_revision != expected_revision:
+        is_overtaken = session.compaction_revision != expected_revision
+        if is_overtaken or (turn_number is not None and not take_step(session_id, turn_number, step)):
             return Stale(expected_revision, session.compaction_revision)
         session.state = state_json(state)
         save_locked(session, "state")
-        if turn_number is not None:
-            end_turn(session_id, turn_number)
     return None
 
 
@@ -138,6 +155,7 @@ def _new_pass(session: Session, record: PassRecord, edit: Edit, circumstances: C
         seq=session.last_seq,
         at=clock.now(),
         turn=circumstances.turn,
+        foreign_id=circumstances.request_id,
         policy_revision_id=circumstances.policy_revision_id,
         revision_before=session.compaction_revision,
         revision_after=session.compaction_revision + 1,
@@ -231,9 +249,10 @@ def _save_summaries(
 
 
 def _count_pass(session: Session, record: PassRecord) -> None:
+    """By kind only passes that changed rows are counted; one that was held back or gained nothing is no failure."""
     session.passes_total += 1
-    if record.outcome.is_failure:
-        session.failed_passes += 1
+    session.failed_passes += record.outcome.is_failure
+    if not record.is_committed:
         return
     column = _PASS_COLUMNS.get(PassKind(record.kind.value))
     if column is not None:

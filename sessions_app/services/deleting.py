@@ -14,6 +14,7 @@ from sessions_app.models import Session
 
 # In the order in which nothing points to what is deleted; each is found by an index that the session leads.
 _TABLES = (
+    "sessions_app_modelcall",
     "sessions_app_summaryrevision",
     "sessions_app_sessionevent",
     "sessions_app_rowlifetime",

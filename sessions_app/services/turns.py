@@ -14,7 +14,7 @@ from django.db.models import Case, When
 from compaction.messages import RowKind
 from sessions_app import clock
 from sessions_app.deferring import defer_finalize_turn
-from sessions_app.models import EventKind, MessageRow, Session, SessionStatus, Turn
+from sessions_app.models import EventKind, MessageRow, Session, SessionStatus, Turn, TurnStep
 from sessions_app.services.locking import lock_session, record_event, save_locked
 from sessions_app.turn_tracking import TurnSpan, TurnTracker
 
@@ -89,6 +89,13 @@ def finish_turn(session_id: int, *, interrupted: bool = False, deferring: bool =
 def mark_finalizing(turn: Turn) -> None:
     """Note that the pass after `turn` begins. A second attempt keeps the first time."""
     Turn.objects.filter(pk=turn.pk, finalizing_at__isnull=True).update(finalizing_at=clock.now())
+
+
+def take_step(session_id: int, number: int, step: TurnStep) -> bool:
+    """Mark a step of a turn's end as done, in the transaction that stores its result; False when it, or a later one,
+    was done before."""
+    turn = Turn.objects.filter(session_id=session_id, number=number, step_done__lt=step)
+    return turn.update(step_done=step) > 0
 
 
 def end_turn(session_id: int, number: int) -> None:

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 
+from compaction.batch_telemetry import BATCH_PREFIX
 from compaction.telemetry import MICRO_PREFIX, PRUNE_PREFIX
 from sessions_app.models import CompactionPass, PassFacts, PassKind, PassOrigin, Session
 from sessions_app.pages import pass_words
@@ -23,6 +24,12 @@ from sessions_app.rendering.word_diff import DiffLine, set_text
 from sessions_app.templatetags.site import number
 
 register = template.Library()
+_LINE_PREFIXES = {
+    PassKind.MICRO: MICRO_PREFIX,
+    PassKind.DEFRAG: MICRO_PREFIX,
+    PassKind.BATCH: BATCH_PREFIX,
+    PassKind.PRUNE: PRUNE_PREFIX,
+}
 
 register.filter("pass_icon", pass_words.icon_of)
 register.filter("pass_kind", pass_words.kind_words)
@@ -123,8 +130,7 @@ def telemetry_line(facts: PassFacts) -> str:
     """The stored telemetry as its log line; empty when none was stored."""
     if not facts.telemetry:
         return ""
-    prefix = {PassKind.MICRO: MICRO_PREFIX, PassKind.DEFRAG: MICRO_PREFIX, PassKind.PRUNE: PRUNE_PREFIX}
-    start = prefix.get(PassKind(facts.kind), "")
+    start = _LINE_PREFIXES.get(PassKind(facts.kind), "")
     return start + json.dumps(facts.telemetry, ensure_ascii=False, sort_keys=True)
 
 

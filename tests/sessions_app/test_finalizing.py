@@ -5,19 +5,18 @@ import logging
 
 import pytest
 from django.db import connection, transaction
-from row_builder import COUNTER, NewMessage, assistant, call, result, user
+from row_builder import NewMessage, assistant, user
+from talk import SUMMARY, Talk, passes
 
 from compaction.messages import Message, Role
 from compaction.scripted import ScriptedSummarizer
 from compaction.summarizer import Reply
 from sessions_app import services
-from sessions_app.finalizing import finalize_turns
 from sessions_app.mapping import state_of
-from sessions_app.models import CompactionPass, MessageRow, SessionEvent, Turn
+from sessions_app.models import MessageRow, SessionEvent, Turn
 from sessions_app.queries.totals import counted, recounted
 
 pytestmark = pytest.mark.django_db
-SUMMARY = Reply(text="## Key Decisions\n- the parser stays as it is", finish_reason="stop", model="small")
 POLICY = {"compression": {"micro_compact": True, "threshold_floor": "off", "threshold": 0.5}}
 
 
@@ -34,36 +33,10 @@ def session(project):
     return services.create_session(project, window_tokens=8_000, model="main")
 
 
-class Talk:
-    """Turns of a hosted session, each finished and finalized."""
-
-    def __init__(self, rows, *replies):
-        self.rows = rows
-        self.summarizer = ScriptedSummarizer(replies or [SUMMARY], model="small")
-
-    def turn(self, number, words=60):
-        name = f"c{number}"
-        self.rows.append(user(f"question {number}"), call(name), result(name, f"line of {name} " * words))
-        self.rows.append(assistant(f"answer {number}"))
-        return services.finish_turn(self.rows.session_id)
-
-    def turns(self, count, first=0):
-        for number in range(first, first + count):
-            self.turn(number)
-            self.finalize()
-
-    def finalize(self):
-        return finalize_turns(self.rows.session_id, self.summarizer, COUNTER)
-
-
 @pytest.fixture
 def talk(rows):
     rows.append(NewMessage(Message(Role.SYSTEM, "rules")))
     return Talk(rows)
-
-
-def passes(rows):
-    return list(CompactionPass.objects.filter(session_id=rows.session_id).order_by("number"))
 
 
 def test_passes_begin_when_the_tail_is_full_and_keep_the_context_steady(talk, rows):

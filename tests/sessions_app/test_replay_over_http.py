@@ -131,6 +131,7 @@ def test_settings_that_name_no_endpoint_fail_each_pass_with_the_reason():
     reply = made.ask(REQUEST)
     assert (reply.error, reply.text) == ("no_endpoint", None)
     assert "name the model" in reply.error_detail
+    assert "no endpoint is set" in summarizer(model="m").ask(REQUEST).error_detail
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,70 @@
+"""What calls to models came to: sums over the ledger for a session or a project.
+
+Sums are of what is known. How many calls did not say stands beside them, so that nobody takes a part for the whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.db.models import Count, Q, QuerySet, Sum
+
+from sessions_app.models import CallPurpose, ModelCall
+
+
+@dataclass(frozen=True, slots=True)
+class CallTotals:
+    """Sums over calls; each is None when no call reported its figure. input includes cached, output the reasoning.
+
+    unpriced_calls: calls whose cost is unknown. unreported_calls: calls that reported no tokens, failed ones included.
+    """
+
+    calls: int
+    failed_calls: int
+    input_tokens: int | None
+    output_tokens: int | None
+    cached_tokens: int | None
+    reasoning_tokens: int | None
+    cost_usd: Decimal | None
+    unpriced_calls: int
+    unreported_calls: int
+    duration_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PurposeTotals:
+    """The sums of one purpose."""
+
+    purpose: CallPurpose
+    totals: CallTotals
+
+
+def totals_of_session(session_id: int) -> CallTotals:
+    """All calls made for a session."""
+    return _totals(ModelCall.objects.filter(session_id=session_id))
+
+
+def totals_of_project(project_id: int) -> CallTotals:
+    """All calls made for the sessions of a project."""
+    return _totals(ModelCall.objects.filter(session__project_id=project_id))
+
+
+def totals_by_purpose(session_id: int) -> tuple[PurposeTotals, ...]:
+    """The calls of a session by what they were for; purposes without a call are left out."""
+    calls = ModelCall.objects.filter(session_id=session_id)
+    found = (PurposeTotals(purpose, _totals(calls.filter(purpose=purpose))) for purpose in CallPurpose)
+    return tuple(one for one in found if one.totals.calls)
+
+
+def _totals(calls: QuerySet[ModelCall]) -> CallTotals:
+    sums = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost_usd", "duration_ms")
+    return CallTotals(
+        **calls.aggregate(
+            calls=Count("id"),
+            failed_calls=Count("id", filter=~Q(error="")),
+            unpriced_calls=Count("id", filter=Q(cost_usd__isnull=True)),
+            unreported_calls=Count("id", filter=Q(input_tokens__isnull=True, output_tokens__isnull=True)),
+            **{name: Sum(name) for name in sums},
+        )
+    )
