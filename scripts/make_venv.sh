@@ -22,5 +22,5 @@ if ! [ -x "$venv/bin/python" ] || ! "$venv/bin/python" -m pip --version >/dev/nu
 fi
 
 echo "Installing the packages of $requirements ..."
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --requirement "$requirements" ||
+"$venv/bin/python" -m pip install --quiet --quiet --disable-pip-version-check --no-input --requirement "$requirements" ||
     fail "the packages of $requirements can't be installed; see above"

@@ -63,6 +63,8 @@ def pytest_unconfigure(config):
     place = find_place(config.run_folder / "postgres")
     if process := find_postmaster(place.data):
         stop(process, place.data)
+    if place.has_private_sockets():
+        shutil.rmtree(place.sockets)
     shutil.rmtree(config.run_folder, ignore_errors=True)
 
 

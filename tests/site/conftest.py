@@ -6,12 +6,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
 from hermes_site.postgres.account import unprivileged_accounts
+from hermes_site.postgres.errors import ServerUnavailable
 from hermes_site.postgres.place import find_place
 from hermes_site.postgres.postmaster import find_postmaster, leftovers, stop
 
@@ -66,10 +68,20 @@ def open_folder():
     folder = Path(tempfile.mkdtemp(prefix="hermes-site-"))
     folder.chmod(0o755)
     yield folder
-    for pid_file in list(folder.rglob("postmaster.pid")):
-        if process := find_postmaster(pid_file.parent):
-            stop(process, pid_file.parent)
+    for version in list(folder.rglob("data/PG_VERSION")):
+        clear_away(version.parent)
     shutil.rmtree(folder)
+
+
+def clear_away(data):
+    """Stop the server of a data folder, and remove the socket folder that a killed one leaves."""
+    if process := find_postmaster(data):
+        stop(process, data)
+    # Some tests leave data that nobody could open.
+    with suppress(ServerUnavailable):
+        place = find_place(data.parent)
+        if place.has_private_sockets():
+            shutil.rmtree(place.sockets)
 
 
 @pytest.fixture
