@@ -21,7 +21,8 @@ class Session(models.Model):
 
     source: "hosted" or the format it was imported from. listed_at: the last activity, or the time of creation when no
     activity is known; lists are ordered by it. live_rows: all rows in the live context. archived_rows, rewound_rows:
-    message rows that left it by a pass, or without one. summary_rows: live summary rows.
+    message rows that left it by a pass, or without one. summary_rows: live summary rows. reset_seq: the event of the
+    newest reset; what happened up to it is no part of the conversation any more.
     """
 
     HOSTED = "hosted"
@@ -56,6 +57,7 @@ class Session(models.Model):
     state = models.JSONField(default=dict)
     compaction_revision = models.PositiveIntegerField(default=0)
     last_seq = models.BigIntegerField(default=0)
+    reset_seq = models.BigIntegerField(null=True)
     next_position = models.BigIntegerField(default=0)
     is_held = models.BooleanField(default=False)
     held_until_turn = models.PositiveIntegerField(null=True)

@@ -18,6 +18,7 @@ from sessions_app.pages.row_source import SourceRow, read_rows
 from sessions_app.pages.row_view import argument_line
 from sessions_app.pages.summary_text import unframed
 from sessions_app.queries.moments import row_ids_as_of
+from sessions_app.queries.replay_rows import fed_rows
 from sessions_app.rendering.markdown import without_terminal_codes
 
 LINE_CHARS = 200
@@ -126,8 +127,7 @@ def rows_before_step(session: Session, step: ReplayStep) -> tuple[int, ...]:
     for edit in earlier_edits(step):
         gone.update(edit.get("archived") or (), edit.get("superseded") or ())
         born.update({one["id"]: (one["position"], one["id"]) for one in edit.get("inserted") or ()})
-    fed = MessageRow.objects.filter(session_id=session.pk, made_by__isnull=True)
-    fed = fed.exclude(died_seq__isnull=False, archived_by__isnull=True)
+    fed = fed_rows(session.pk, step.run.until_seq)
     removed = {*((step.edit or {}).get("archived") or ()), *((step.edit or {}).get("superseded") or ())}
     span = fed.filter(id__in=removed).aggregate(first=Min("position"), last=Max("position"))
     places = [born[one][0] for one in removed if one in born]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sessions_app.models import CompactionPass, Session, SummaryRevision
+from sessions_app.models import CompactionPass, MessageRow, Session, SummaryRevision
 from sessions_app.pages.pass_places import passes_by_id
 from sessions_app.pages.summary_text import unframed
 from sessions_app.rendering.word_diff import DiffLine, WordDiff, compare_words, set_text
@@ -92,12 +92,16 @@ def read_summary_page(session: Session, number: int | None, defrag_tokens: int |
 def versions_of(session: Session, revisions: list[SummaryRevision]) -> tuple[Version, ...]:
     passes = passes_by_id(session.pk, (one.compaction_pass_id for one in revisions))
     earlier = {one.number: one for one in revisions}
+    dead = MessageRow.objects.filter(session_id=session.pk, id__in=[one.row_id for one in revisions if one.row_id])
+    # Also the versions of undone passes, and those that a reset left behind: nothing came after them.
+    withdrawn = set(dead.filter(died_seq__isnull=False).values_list("id", flat=True))
     versions = []
     for one in revisions:
         before = earlier.get(one.number - 1)
         known = before is not None and before.tokens is not None and one.tokens is not None
         change = one.tokens - before.tokens if known and one.tokens and before and before.tokens else None
-        versions.append(Version(one, passes.get(one.compaction_pass_id), change, one.superseded_by_id is None))
+        is_live = one.superseded_by_id is None and one.row_id not in withdrawn
+        versions.append(Version(one, passes.get(one.compaction_pass_id), change, is_live))
     return tuple(versions)
 
 

@@ -6,11 +6,13 @@ listeners, all or nothing.
 """
 
 from sessions_app.services.appending import Appended, NewMessage, append_rows
+from sessions_app.services.branching import branch_session
 from sessions_app.services.calls import CallMade, record_calls
 from sessions_app.services.compacting import Circumstances, Committed, Stale, archive_and_compact, store_state
 from sessions_app.services.deleting import Deletion, delete_session
 from sessions_app.services.lifecycle import create_session, end_session, hold_passes, note_failure, resume_passes
 from sessions_app.services.projects import add_member, create_project, default_project, save_policy
+from sessions_app.services.resetting import ResetDone, reset_session
 from sessions_app.services.turns import end_turn, finish_turn, mark_finalizing
 from sessions_app.services.undoing import NothingToUndo, undo_last_pass
 
@@ -22,10 +24,12 @@ __all__ = [
     "Deletion",
     "NewMessage",
     "NothingToUndo",
+    "ResetDone",
     "Stale",
     "add_member",
     "append_rows",
     "archive_and_compact",
+    "branch_session",
     "create_project",
     "create_session",
     "default_project",
@@ -37,6 +41,7 @@ __all__ = [
     "mark_finalizing",
     "note_failure",
     "record_calls",
+    "reset_session",
     "resume_passes",
     "save_policy",
     "store_state",

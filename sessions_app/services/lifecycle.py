@@ -7,8 +7,10 @@ from typing import Final
 
 from django.db import transaction
 
+from compaction.state import CompactionState
 from compaction.storable import storable_text
 from sessions_app import clock
+from sessions_app.mapping import state_json, state_of
 from sessions_app.models import EventKind, Project, Session, SessionStatus
 from sessions_app.services.locking import lock_session, record_event, save_locked
 from sessions_app.services.thresholds import set_threshold
@@ -56,7 +58,10 @@ def create_session(
 
 
 def end_session(session_id: int, reason: str) -> None:
-    """Note that nothing more will come. Ending an ended session changes nothing."""
+    """Note that nothing more will come. Ending an ended session changes nothing.
+
+    The engine's state is cleared but for its totals: should more come all the same, it starts from the newest summary.
+    """
     with transaction.atomic():
         session = lock_session(session_id)
         if session.status == SessionStatus.ENDED:
@@ -64,8 +69,16 @@ def end_session(session_id: int, reason: str) -> None:
         session.status = SessionStatus.ENDED
         session.ended_at = clock.now()
         session.end_reason = storable_text(reason)
+        session.state = state_json(totals_only(state_of(session.state)))
+        # A pass that is under way must not bring the state back.
+        session.compaction_revision += 1
         record_event(session, EventKind.ENDED)
-        save_locked(session, "status", "ended_at", "end_reason")
+        save_locked(session, "status", "ended_at", "end_reason", "state")
+
+
+def totals_only(state: CompactionState) -> CompactionState:
+    """A state that remembers how much was done, and nothing of what."""
+    return CompactionState(passes_total=state.passes_total, tokens_saved_total=state.tokens_saved_total)
 
 
 def hold_passes(session_id: int, for_turns: int | None = None) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django.db import transaction
-from django.db.models import Case, When
+from django.db.models import Case, Q, When
 
 from compaction.messages import RowKind
 from sessions_app import clock
@@ -20,13 +20,13 @@ from sessions_app.turn_tracking import TurnSpan, TurnTracker
 
 
 def tracker_of(session: Session) -> TurnTracker:
-    """A tracker that goes on where the stored rows of a locked session end."""
-    last = (
-        MessageRow.objects.filter(session_id=session.pk, kind=RowKind.MESSAGE.value)
-        .order_by("-position", "-id")
-        .only("role", "by_person")
-        .first()
+    """A tracker that goes on where the rows of a locked session end. What a rewind or a reset took out is not followed
+    by anything."""
+    rows = MessageRow.objects.filter(session_id=session.pk, kind=RowKind.MESSAGE.value)
+    told = rows.filter(
+        Q(died_seq__isnull=True) | Q(archived_by__isnull=False, died_seq__gt=session.reset_seq or 0),
     )
+    last = told.order_by("-position", "-id").only("role", "by_person").first()
     return TurnTracker(session.turns_total, last is not None and last.role == "user" and last.by_person)
 
 

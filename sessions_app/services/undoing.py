@@ -42,7 +42,8 @@ class NothingToUndo(Exception):
 def undo_last_pass(session_id: int, hold_turns: int | None = None) -> Undone:
     """Take back the newest committed pass and hold automatic passes (`hold_turns` None: until resumed by hand).
 
-    Raises NothingToUndo when there is none, or when it was recorded by another program and has no state to go back to.
+    Raises NothingToUndo when there is none since the newest reset, or when it was recorded by another program and has
+    no state to go back to.
     """
     with transaction.atomic():
         session = lock_session(session_id)
@@ -65,8 +66,8 @@ def _newest_pass(session: Session) -> CompactionPass:
         .order_by("-number")
         .first()
     )
-    if newest is None:
-        raise NothingToUndo("no pass has changed this session")
+    if newest is None or newest.seq <= (session.reset_seq or 0):
+        raise NothingToUndo("no pass has changed this session since it began")
     if newest.origin != PassOrigin.ENGINE or newest.state_before is None:
         raise NothingToUndo(f"pass {newest.number} was recorded by another program and can't be taken back here")
     return newest

@@ -1,5 +1,7 @@
 """Laws that hold for any order of appends, passes, failures, prunes and undos."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -10,14 +12,14 @@ from compaction.messages import Message, Role, RowKind
 from compaction.records import Outcome, PassKind, PassRecord
 from sessions_app import services
 from sessions_app.mapping import message_of, row_of
-from sessions_app.models import MessageRow
+from sessions_app.models import MessageRow, Session
 from sessions_app.queries.moments import rows_as_of
 from sessions_app.queries.totals import counted, recounted
 from sessions_app.services import Committed
 from sessions_app.stored_transcript import StoredTranscript
 
 pytestmark = pytest.mark.django_db
-STEPS = ("append", "absorb", "absorb", "prune", "batch", "fail", "stale", "undo", "defrag")
+STEPS = ("append", "absorb", "absorb", "prune", "batch", "fail", "stale", "undo", "defrag", "reset")
 
 
 class Model:
@@ -108,6 +110,14 @@ class Model:
             return
         del self.absorbed[undone.pass_id]
 
+    def reset(self, number):
+        services.reset_session(self.session_id)
+
+
+def without_ids(rows):
+    """Rows as they are apart from their ids."""
+    return [replace(row, id=0) for row in rows]
+
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(st.sampled_from(STEPS), min_size=4, max_size=18))
@@ -126,6 +136,10 @@ def test_rows_counters_and_moments_agree_after_any_course_of_events(project, ste
     assert set(stored.filter(archived_by__isnull=False, kind="message").values_list("pk", flat=True)) == {
         row_id for row_id in absorbed if stored.get(pk=row_id).kind == "message"
     }
+    for seq in list(model.seen)[-3:]:
+        branch = services.branch_session(session_id, seq)
+        assert without_ids(rows_as_of(branch.pk, branch.last_seq)) == without_ids(model.seen[seq])
+        assert counted(Session.objects.get(pk=branch.pk)) == recounted(branch.pk)
     transcript = StoredTranscript.open(session_id)
     assert list(transcript.backward()) == list(transcript.forward())[::-1]
     assert transcript.live_rows == len(list(transcript.forward()))
