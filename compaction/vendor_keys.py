@@ -144,7 +144,10 @@ _CLOUDS: Final = (
     _key("aws_bedrock", "bedrock-api-key-", f"{_BASE64}{{20,}}"),
     _behind("azure", "JQQJ9", _WORD, 52, f"{_WORD}{{20,}}"),
     _behind("azure_devops", "AZDO", _WORD, 76, _exactly(_WORD, 4)),
-    VendorKey("azure_client", "Q~", re.compile(r"Q~(?<=[\w.~-]{3}\dQ~)[\w.~-]{31,34}(?![\w.~-])", re.ASCII), reach=4),
+    # A dot may be part of the key or end the sentence it stands in.
+    VendorKey(
+        "azure_client", "Q~", re.compile(r"Q~(?<=[\w.~-]{3}\dQ~)[\w.~-]{31,34}(?![\w~-]|\.[\w~-])", re.ASCII), reach=4
+    ),
     *_keys("digitalocean", "dop_v1_ doo_v1_ dor_v1_", _AT_LEAST_16),
     _key("cloudflare", "v1.0-", f"{_HEX}{{24}}-{_HEX}{{100,}}"),
     *_keys("cloudflare", "cfut_ cfat_ cfk_", _PLAIN_20),
@@ -206,7 +209,10 @@ _MESSAGING: Final = (
     _key("slack_webhook", "hooks.slack.com/", "(?:services|workflows|triggers)/([A-Za-z0-9+/]{20,})"),
     VendorKey("telegram", ":AA", re.compile(r":(?<=\d{8}:)(AA[A-Za-z0-9_-]{30,})")),
     # The first part is the base64 of a number, so it begins with M, N or O.
-    *(_behind("discord", ".", "[A-Za-z0-9_-]", length, r"[\w-]{6}\.[\w-]{27,45}(?![\w.-])") for length in (24, 26, 28)),
+    *(
+        _behind("discord", ".", "[A-Za-z0-9_-]", length, r"[\w-]{6}\.[\w-]{27,45}(?![\w-]|\.[\w-])")
+        for length in (24, 26, 28)
+    ),
     _key("discord", "mfa.", f"{_TOKEN}{{60,}}"),
     VendorKey("discord_webhook", "/api/webhooks/", re.compile(r"/api/webhooks/\d{15,22}/([A-Za-z0-9_-]{40,})")),
     _key("twilio", "SK", _exactly(_HEX, 32)),

@@ -91,6 +91,7 @@ SURROUNDINGS = (
     "密钥{}，请保密",
     "[{}]",
     "https://host.example/p?q=%3D{}",
+    "The key is {}. It works.",
 )
 
 
