@@ -11,6 +11,7 @@ from typing import Final
 from procrastinate.contrib.django import app
 
 FINALIZE_TURN: Final = "sessions_app.jobs.finalize_turn"
+RUN_PASS: Final = "sessions_app.jobs.run_pass"
 RUN_REPLAY: Final = "sessions_app.jobs.run_replay"
 RUN_IMPORT: Final = "sessions_app.jobs.run_import"
 
@@ -23,6 +24,12 @@ def session_lock(session_id: int) -> str:
 def defer_finalize_turn(session_id: int) -> None:
     """Ask for the passes after the finished turns of a session."""
     app.configure_task(FINALIZE_TURN, lock=session_lock(session_id)).defer(session_id=session_id)
+
+
+def defer_pass(session_id: int, step: int, focus: str, request_id: str) -> None:
+    """Ask for one pass of a session, by hand. step: the number of a `TurnStep`."""
+    job = app.configure_task(RUN_PASS, lock=session_lock(session_id))
+    job.defer(session_id=session_id, step=step, focus=focus, request_id=request_id)
 
 
 def defer_replay(run_id: int) -> None:

@@ -15,7 +15,9 @@ from compaction.tokens import counter_named
 from sessions_app import deferring
 from sessions_app.finalizing import finalize_turns
 from sessions_app.import_jobs import run_import_job
-from sessions_app.models import ReplayRun, Session
+from sessions_app.models import ReplayRun, Session, TurnStep
+from sessions_app.passes.by_hand import make_requested_pass
+from sessions_app.passes.passing import Passing
 from sessions_app.replay_runs import run_replay as run_stored_replay
 from sessions_app.session_policy import policy_of
 from sessions_app.summarizers import summarizer_for_policy, summarizer_for_run
@@ -35,6 +37,17 @@ def finalize_turn(session_id: int) -> None:
         return
     counter = site_counter()
     finalize_turns(session_id, summarizer_for_policy(policy_of(session.project), counter), counter)
+
+
+@app.task(name=deferring.RUN_PASS)
+def run_pass(session_id: int, step: int, focus: str, request_id: str) -> None:
+    """Make one pass that a person asked for. A session that is gone needs nothing."""
+    session = Session.objects.select_related("project").filter(pk=session_id).first()
+    if session is None:
+        return
+    counter = site_counter()
+    summarizer = summarizer_for_policy(policy_of(session.project), counter)
+    make_requested_pass(session_id, TurnStep(step), Passing(summarizer, counter, focus=focus, request_id=request_id))
 
 
 @app.task(name=deferring.RUN_REPLAY)

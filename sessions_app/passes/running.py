@@ -9,10 +9,12 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from compaction.micro import Nothing, PassContext, Settlement
 from compaction.pass_context import make_context
 from sessions_app import clock, services
+from sessions_app.mapping import state_of
 from sessions_app.models import CompactionPass, Session, TurnStep
 from sessions_app.passes.asking import Asking
 from sessions_app.passes.deciding import DECIDERS
@@ -21,6 +23,9 @@ from sessions_app.passes.reporting import report_of
 from sessions_app.services import Circumstances, Committed, Stale
 from sessions_app.session_policy import model_of, newest_revision, overhead_of, policy_of, window_of
 from sessions_app.stored_transcript import StoredTranscript
+
+# Why there is no pass when a request comes a second time.
+ALREADY_MADE: Final = "already_made"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,8 @@ def run_pass(session_id: int, step: TurnStep, passing: Passing) -> Nothing | Com
     Calls that were made are entered in the ledger even when the pass can't be stored.
     """
     session = Session.objects.select_related("project").get(pk=session_id)
+    if _is_made(session, passing.request_id):
+        return Nothing(ALREADY_MADE, state_of(session.state))
     run = _Run(
         session=session,
         transcript=StoredTranscript(session),
@@ -65,6 +72,13 @@ def run_pass(session_id: int, step: TurnStep, passing: Passing) -> Nothing | Com
         if run.asking.calls:
             services.record_calls(session_id, run.asking.calls)
         raise
+
+
+def _is_made(session: Session, request_id: str | None) -> bool:
+    """Whether the pass that was asked for under this id is stored already."""
+    if request_id is None:
+        return False
+    return CompactionPass.objects.filter(session_id=session.pk, foreign_id=request_id).exists()
 
 
 def _context(session: Session, passing: Passing) -> PassContext:
@@ -115,8 +129,3 @@ def _commit(run: _Run, settlement: Settlement) -> Committed | Stale:
     if isinstance(done, Committed):
         report.log(run.elapsed_ms - decided_ms)
     return done
-
-
-def is_made(session_id: int, request_id: str) -> bool:
-    """Whether the pass that was asked for under this id is stored already."""
-    return CompactionPass.objects.filter(session_id=session_id, foreign_id=request_id).exists()

@@ -11,6 +11,7 @@ from sessions_app.services.calls import CallMade, record_calls
 from sessions_app.services.compacting import Circumstances, Committed, Stale, archive_and_compact, store_state
 from sessions_app.services.deleting import Deletion, delete_session
 from sessions_app.services.lifecycle import create_session, end_session, hold_passes, note_failure, resume_passes
+from sessions_app.services.pass_requests import request_pass
 from sessions_app.services.projects import add_member, create_project, default_project, save_policy
 from sessions_app.services.resetting import ResetDone, reset_session
 from sessions_app.services.turns import end_turn, finish_turn, mark_finalizing
@@ -41,6 +42,7 @@ __all__ = [
     "mark_finalizing",
     "note_failure",
     "record_calls",
+    "request_pass",
     "reset_session",
     "resume_passes",
     "save_policy",

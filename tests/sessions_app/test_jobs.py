@@ -5,13 +5,18 @@ import asyncio
 import pytest
 from django.db import connection
 from procrastinate.contrib.django import app
-from row_builder import NewMessage, assistant, call, result, user
+from row_builder import NewMessage, RowBuilder, assistant, call, result, user
 
+from compaction.endpoints.gates import PROCESS_GATES
 from compaction.messages import Message, Role
 from sessions_app import services
-from sessions_app.models import CompactionPass, ImportJob, MessageRow, ReplayRun, Session, Turn
+from sessions_app.models import CompactionPass, ImportJob, MessageRow, ReplayRun, Session, Turn, TurnStep
+from sessions_app.queries.calls import totals_of_session
+from sessions_app.queries.totals import counted, recounted
 from sessions_app.services.imports import UploadedFile, cancel_import, request_import
 from sessions_app.services.replays import request_replay
+from sessions_app.summarizers import operator_rules
+from tests.compaction.loopback import completion, serving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 POLICY = {"compression": {"micro_compact": True, "threshold_floor": "off", "threshold": 0.5}}
@@ -73,6 +78,39 @@ def test_a_worker_makes_the_passes_that_finished_turns_wait_for(talked):
     assert set(statuses("finalize_turn")) == {"succeeded"}
 
 
+def test_a_worker_makes_the_pass_that_a_person_asked_for(talked):
+    work()
+    request_id = services.request_pass(talked.session_id, TurnStep.BATCH, "the tests")
+    work()
+    newest = CompactionPass.objects.filter(session_id=talked.session_id).order_by("-number").first()
+    assert (newest.kind, newest.trigger, newest.foreign_id, newest.committed) == ("batch", "manual", request_id, True)
+    assert "the tests" in newest.prompt_user
+    assert statuses("run_pass") == ["succeeded"]
+
+
+def test_a_worker_asks_the_endpoint_of_the_project_and_compacts_what_is_over_the_threshold(project, settings):
+    settings.OUTBOUND_RULES = operator_rules()
+    summary = completion("## Key Decisions\n- go on", usage={"prompt_tokens": 700, "completion_tokens": 9})
+    with serving(summary) as server:
+        auxiliary = {"compression": {"base_url": server.url, "model": "small-model"}}
+        compression = {"threshold_floor": "off", "threshold": 0.5}
+        services.save_policy(project.pk, {"compression": compression, "auxiliary": auxiliary}, None)
+        project.refresh_from_db()
+        rows = RowBuilder(services.create_session(project, window_tokens=8_000).pk)
+        for number in range(14):
+            name = f"c{number}"
+            rows.append(user(f"question {number}"), call(name), result(name, f"line of {name} " * 120))
+            rows.append(assistant("done"))
+            services.finish_turn(rows.session_id)
+        work()
+        assert {asked.body["model"] for asked in server.asked} == {"small-model"}
+    PROCESS_GATES.forget()
+    assert {(one.kind, one.outcome) for one in CompactionPass.objects.all()} == {("batch", "compacted")}
+    assert rows.session.live_tokens < 4_000
+    assert totals_of_session(rows.session_id).input_tokens == 700 * CompactionPass.objects.count()
+    assert counted(rows.session) == recounted(rows.session_id)
+
+
 def test_a_worker_runs_a_replay(talked):
     run = request_replay(talked.session, "micro", token_counter="rough")
     work()
@@ -83,9 +121,10 @@ def test_a_worker_runs_a_replay(talked):
 def test_a_job_whose_session_or_run_is_gone_ends_quietly(talked):
     run = request_replay(talked.session, "micro")
     ReplayRun.objects.filter(pk=run.pk).delete()
+    services.request_pass(talked.session_id, TurnStep.MICRO)
     services.delete_session(talked.session_id)
     work()
-    assert {*statuses("finalize_turn"), *statuses("run_replay")} == {"succeeded"}
+    assert {*statuses("finalize_turn"), *statuses("run_replay"), *statuses("run_pass")} == {"succeeded"}
     assert not Session.objects.exists()
 
 

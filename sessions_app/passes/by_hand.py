@@ -1,0 +1,47 @@
+"""A pass that a person asked for: made now, and tried again when somebody else changes the session first.
+
+Best effort like the end of a turn: what goes wrong is logged and shown on the session.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from django.db import Error
+
+from compaction.micro import Nothing
+from sessions_app import services
+from sessions_app.models import Session, TurnStep
+from sessions_app.passes.passing import Passing
+from sessions_app.passes.running import run_pass
+from sessions_app.services import Committed, Stale
+
+MOST_TRIES: Final = 3
+
+logger = logging.getLogger(__name__)
+
+
+def make_pass_now(session_id: int, step: TurnStep, passing: Passing) -> Nothing | Committed | Stale:
+    """Make the pass, whatever cadence, threshold, pauses and holds say. Raises what `run_pass` raises."""
+    done = run_pass(session_id, step, passing)
+    for _ in range(MOST_TRIES - 1):
+        if not isinstance(done, Stale):
+            break
+        done = run_pass(session_id, step, passing)
+    return done
+
+
+def make_requested_pass(session_id: int, step: TurnStep, passing: Passing) -> None:
+    """Make the pass a job was asked for. A job that runs again makes no second one."""
+    try:
+        done = make_pass_now(session_id, step, passing)
+    except Session.DoesNotExist:
+        return
+    except Exception as error:
+        logger.exception("session %s: the %s pass that was asked for failed", session_id, step.label)
+        what = "the result could not be stored" if isinstance(error, Error) else "it ended with a fault of ours"
+        services.note_failure(session_id, f"Pass that was asked for: {what} ({type(error).__name__}).")
+        return
+    if isinstance(done, Stale):
+        services.note_failure(session_id, "Pass that was asked for: the session kept changing; ask again.")
