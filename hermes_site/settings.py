@@ -35,6 +35,8 @@ INSTALLED_APPS = [
     "channels",
     "csp",
     "django_htmx",
+    # Its page of the API takes scripts and styles from here instead of from another host.
+    "ninja",
     "procrastinate.contrib.django",
     "sessions_app",
 ]
@@ -126,6 +128,10 @@ CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
 
 # Where models may be asked, and with which keys.
 OUTBOUND_RULES = outbound_rules()
+
+# The API: how large a body may be, and how many requests a token may make. Forms with files have no such limit.
+DATA_UPLOAD_MAX_MEMORY_SIZE = env.integer("HERMES_SITE_API_MAX_BODY_BYTES", 16 * 2**20, 2**16, 2**30)
+API_REQUESTS_A_MINUTE = env.integer("HERMES_SITE_API_REQUESTS_A_MINUTE", 1_200, 1, 1_000_000)
 
 LOGIN_URL = "/login/"
 LOGIN_REDIRECT_URL = "/"

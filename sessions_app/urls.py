@@ -2,6 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path
 
+from sessions_app.api.addresses import api_addresses
 from sessions_app.views.health import health_page
 from sessions_app.views.imports import import_cancel, import_files, import_job
 from sessions_app.views.occupancy import occupancy, occupancy_csv, occupancy_json
@@ -42,4 +43,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("s/<str:public_id>/runs/<int:run_id>/", run, name="run"),
     path("s/<str:public_id>/runs/<int:run_id>/cancel/", run_cancel, name="run_cancel"),
     path("s/<str:public_id>/runs/<int:run_id>/<int:number>/<int:step>/", run_replay, name="run_replay"),
+    *api_addresses(),
 ]

@@ -15,9 +15,11 @@ from sessions_app.models.replays import ReplayRun, ReplayStep, RunStatus
 from sessions_app.models.rows import MessageRow, RowLifetime
 from sessions_app.models.sessions import Session, SessionStatus
 from sessions_app.models.summaries import SummaryKind, SummaryRevision
+from sessions_app.models.tokens import ApiToken, TokenScope
 from sessions_app.models.turns import Turn, TurnStep
 
 __all__ = [
+    "ApiToken",
     "CallPurpose",
     "CompactionPass",
     "EventKind",
@@ -42,6 +44,7 @@ __all__ = [
     "SessionStatus",
     "SummaryKind",
     "SummaryRevision",
+    "TokenScope",
     "Turn",
     "TurnStep",
 ]

@@ -1,0 +1,64 @@
+"""Settings as the API reads and refuses them: the engine's own reading, with its messages under their paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ninja import Schema
+from pydantic import Field
+
+from compaction.policy_reading import PolicyReading, read_policy
+from compaction.settings import SettingProblem, SettingValue
+from compaction.unused_settings import SECRET_KEYS
+from sessions_app.api.errors import FieldProblem, unprocessable
+from sessions_app.api.parameters import BodySchema, JsonObject
+from sessions_app.mapping import storable_json
+
+
+class PolicyBlocks(BodySchema):
+    """Settings in the shape of a Hermes config.yaml."""
+
+    compression: JsonObject = Field({}, description="The `compression:` block.")
+    auxiliary: JsonObject = Field({}, description="The `auxiliary:` block.")
+
+
+class Remark(Schema):
+    """Something to know about a value that was taken: clamped, not used here, not known."""
+
+    path: str
+    message: str
+    severity: str
+
+
+def read_blocks(blocks: Mapping[str, Any], prefix: str = "") -> PolicyReading:
+    """The policy of two blocks. Raises Refusal with the path of each value that can't be used."""
+    reading = read_policy(blocks)
+    if reading.errors:
+        raise unprocessable(field_of(problem, prefix) for problem in reading.errors)
+    return reading
+
+
+def field_of(problem: SettingProblem, prefix: str) -> FieldProblem:
+    return FieldProblem(path=prefix + problem.key, message=problem.message)
+
+
+def remarks_of(problems: Iterable[SettingProblem]) -> list[Remark]:
+    return [Remark(path=one.key, message=one.message, severity=one.severity.value) for one in problems]
+
+
+def storable_blocks(blocks: Mapping[str, Any]) -> dict[str, Any]:
+    """The blocks as they are stored: without keys that hold secrets, wherever they stand."""
+    stored: dict[str, Any] = storable_json(without_secrets(blocks))
+    return stored
+
+
+def without_secrets(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: without_secrets(inner) for key, inner in value.items() if key not in SECRET_KEYS}
+    return [without_secrets(inner) for inner in value] if isinstance(value, list) else value
+
+
+def json_value(value: SettingValue) -> Any:
+    """A setting's value as JSON; ratios by model are an object."""
+    return dict(value) if isinstance(value, tuple) else value

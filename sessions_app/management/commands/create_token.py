@@ -1,0 +1,38 @@
+"""`manage.py create_token`: a token for a program that uses the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import IntegrityError
+
+from sessions_app.models import Project
+from sessions_app.services.tokens import issue_token
+
+
+class Command(BaseCommand):
+    """Make a token and print its secret, which is shown this once."""
+
+    help = "Make an API token for a project and print its secret. It is shown this once and can't be looked up again."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """The arguments of the command."""
+        parser.add_argument("project", help="the project's slug, as in its address")
+        parser.add_argument("--name", required=True, help="what the token is for; once per project")
+        parser.add_argument("--write", action="store_true", help="the token may also change things")
+
+    def handle(self, *_args: str, **options: Any) -> None:
+        """Make it; the secret alone goes to stdout, so that a script can take it."""
+        project = Project.objects.filter(slug=options["project"]).first()
+        if project is None:
+            raise CommandError(f"there is no project {options['project']!r}")
+        name = options["name"].strip()
+        if not 0 < len(name) <= 100:
+            raise CommandError("--name: expected 1 to 100 characters")
+        try:
+            issued = issue_token(project, name, may_write=options["write"])
+        except IntegrityError as error:
+            raise CommandError(f"the project has a token named {name!r} already") from error
+        self.stderr.write(f"A {issued.token.scope} token for {project.slug}. Keep it: it is shown this once.")
+        self.stdout.write(issued.secret)
