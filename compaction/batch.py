@@ -189,10 +189,11 @@ def _structured(plan: BatchPlan, text: str) -> tuple[str, tuple[str, ...]]:
     unfinished = _unfinished_request(plan.window.covered)
     if unfinished:
         entries[Section.TASK] = [unfinished]
-    notes = [f"heading folded in: {name}" for name in parsed.folded]
-    notes += [f"heading added: {section}" for section in parsed.missing]
     users = sum(row.is_user for row in plan.window.covered)
-    notes.append(f"user rows archived: {users}")
+    notes = [f"user rows archived: {users}"]
+    notes += [f"heading folded in: {name}" for name in parsed.folded]
+    if parsed.missing:
+        notes.append(f"headings added: {', '.join(parsed.missing)}")
     limit = plan.context.policy.anchor_index_tokens_batch
     messages = plan.request.messages if plan.request is not None else ()
     body = attach_anchors(render_sections(entries), plan.earlier, messages, limit, plan.context.counter)

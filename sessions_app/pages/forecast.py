@@ -7,16 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from compaction.batch_guard import BlockedBy, blocked_by
 from compaction.micro import MicroPlan, Nothing, NothingReason
 from compaction.threshold import ThresholdSource
+from sessions_app import clock
+from sessions_app.mapping import state_of
 from sessions_app.models import MessageRow, Session, SessionEvent, SessionStatus, Turn
 from sessions_app.pages.outlook import Outlook
+from sessions_app.pages.pass_words import words_of_reason
+from sessions_app.templatetags.site import clock as time_of_day
 from sessions_app.templatetags.site import number, percent
 
 PACE_TURNS = 5
@@ -137,8 +143,13 @@ def batch_sentences(session: Session, outlook: Outlook) -> Iterator[Sentence]:
         return
     used = session.live_tokens + (session.fixed_overhead_tokens or 0)
     left = threshold - used
+    waiting = blocked_sentence(session, used)
+    if waiting is not None:
+        yield waiting
     if left <= 0:
-        text = _("**Over the threshold** of {} tokens by {}: the next request starts a batch.")
+        text = _("**Over the threshold** of {} tokens by {}: the next turn that ends starts a batch.")
+        if waiting is not None:
+            text = _("**Over the threshold** of {} tokens by {}.")
         yield Sentence(say(text, number(threshold), number(-left)), is_warning=True)
         return
     yield Sentence(
@@ -148,6 +159,31 @@ def batch_sentences(session: Session, outlook: Outlook) -> Iterator[Sentence]:
             pace_words(session, left, threshold),
         )
     )
+
+
+def blocked_sentence(session: Session, tokens: int) -> Sentence | None:
+    """What holds automatic batches back and until when; None when nothing does."""
+    state = state_of(session.state)
+    match blocked_by(state, tokens, clock.now().timestamp()):
+        case BlockedBy.COOLDOWN:
+            text = _("**No automatic batch until {}**: the last one failed ({}), {} in a row.")
+            failures = ngettext("{} failure", "{} failures", state.batch_failures).format(state.batch_failures)
+            return Sentence(
+                say(text, moment_words(state.cooldown_until), words_of_reason(state.last_error), failures),
+                is_warning=True,
+            )
+        case BlockedBy.INEFFECTIVE:
+            text = _("**Automatic batches are paused until {}**: the last ones did not help enough.")
+            return Sentence(say(text, moment_words(state.paused_until)), is_warning=True)
+        case BlockedBy.TOO_FREQUENT:
+            text = _("**Automatic batches are paused**: there were {} within ten minutes.")
+            return Sentence(say(text, len(state.batch_committed_at)), is_warning=True)
+    return None
+
+
+def moment_words(epoch_seconds: float | None) -> SafeString:
+    """A time of today, for people."""
+    return time_of_day(None if epoch_seconds is None else datetime.fromtimestamp(epoch_seconds, UTC))
 
 
 def pace_words(session: Session, left_tokens: int, threshold_tokens: int) -> str:

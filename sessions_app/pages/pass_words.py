@@ -33,6 +33,11 @@ REASONS = {
     "empty": gettext_lazy("the reply was empty"),
     "length": gettext_lazy("the reply was cut off at its length limit"),
     "refusal": gettext_lazy("the summarizer refused"),
+    "cooldown": gettext_lazy("after a failure the next try waits"),
+    "ineffective": gettext_lazy("the last batches did not help enough"),
+    "too_frequent": gettext_lazy("too many batches within ten minutes"),
+    "no_compressible_window": gettext_lazy("there is nothing between head and tail that could be compacted"),
+    "no_endpoint": gettext_lazy("the settings name no endpoint that could be asked"),
     "not_smaller": gettext_lazy("the new text was not smaller"),
     "aux_window_too_small": gettext_lazy("the question does not fit into the summarizer's window"),
     "sliding_window": gettext_lazy("oldest turns dropped, nothing summarised"),
@@ -64,7 +69,12 @@ def outcome_words(facts: PassFacts) -> str:
 
 def reason_words(facts: PassFacts) -> str:
     """The named reason for people, empty when there is none."""
-    return str(REASONS.get(facts.reason, facts.reason.replace("_", " ")))
+    return words_of_reason(facts.reason)
+
+
+def words_of_reason(reason: str) -> str:
+    """A named reason for people."""
+    return str(REASONS.get(reason, reason.replace("_", " ")))
 
 
 def kind_words(facts: PassFacts) -> str:

@@ -30,9 +30,10 @@ ALREADY_MADE: Final = "already_made"
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A pass on its way: what it was planned on, and since when."""
+    """A pass on its way: what it was planned on, under which settings, and since when."""
 
     session: Session
+    policy_revision_id: int | None
     transcript: StoredTranscript
     step: TurnStep
     passing: Passing
@@ -53,8 +54,10 @@ def run_pass(session_id: int, step: TurnStep, passing: Passing) -> Nothing | Com
     session = Session.objects.select_related("project").get(pk=session_id)
     if _is_made(session, passing.request_id):
         return Nothing(ALREADY_MADE, state_of(session.state))
+    revision = newest_revision(session.project)
     run = _Run(
         session=session,
+        policy_revision_id=None if revision is None else revision.pk,
         transcript=StoredTranscript(session),
         step=step,
         passing=passing,
@@ -105,7 +108,6 @@ def _end_without_pass(run: _Run, plan: Nothing) -> Nothing | Stale:
 def _commit(run: _Run, settlement: Settlement) -> Committed | Stale:
     session, passing, record = run.session, run.passing, settlement.record
     report = report_of(record, session.public_id, passing, run.elapsed_ms)
-    revision = newest_revision(session.project)
     decided_ms = run.elapsed_ms
     done = services.archive_and_compact(
         session.pk,
@@ -117,7 +119,7 @@ def _commit(run: _Run, settlement: Settlement) -> Committed | Stale:
             token_counter=passing.counter.name,
             trigger=passing.trigger(run.step),
             started_at=run.started_at,
-            policy_revision_id=None if revision is None else revision.pk,
+            policy_revision_id=run.policy_revision_id,
             threshold_source=session.threshold_source or None,
             turn=None if passing.turn is None else passing.turn.number,
             step=run.step,

@@ -217,3 +217,15 @@ def test_a_session_that_ended_is_not_compacted_any_more_and_its_turn_ends(talk, 
     assert finalize_turns(rows.session_id, talk.summarizer, COUNTER) > 0
     assert not passes(rows)
     assert Turn.objects.filter(ended_at__isnull=True).count() == 0
+
+
+def test_a_pass_names_the_settings_it_was_made_under_though_others_were_saved_meanwhile(talk, rows, project):
+    class Saving(ScriptedSummarizer):
+        def ask(self, request):
+            services.save_policy(project.pk, BOTH, None, "while a pass was running")
+            return super().ask(request)
+
+    talk.summarizer = Saving([SUMMARY], model="small")
+    fill(talk)
+    talk.finalize()
+    assert passes(rows)[0].policy_revision.settings == BATCH

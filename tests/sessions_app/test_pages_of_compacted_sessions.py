@@ -1,0 +1,105 @@
+"""The pages of sessions that were compacted in a batch, reset or branched, as a member gets them."""
+
+import pytest
+from django.contrib.auth.models import User
+from row_builder import NewMessage
+from talk import Talk, passes
+
+from compaction.messages import Message, Role
+from compaction.scripted import ScriptedSummarizer
+from compaction.summarizer import Reply
+from sessions_app import services
+from sessions_app.models import MemberRole, SummaryRevision
+
+pytestmark = pytest.mark.django_db
+TABS = ("", "?show=live", "?show=archived", "?show=model", "?open=all", "passes/", "occupancy/", "runs/")
+
+
+@pytest.fixture
+def project(project):
+    services.save_policy(project.pk, {"compression": {"threshold_floor": "off", "threshold": 0.5}}, None)
+    project.refresh_from_db()
+    return project
+
+
+@pytest.fixture
+def session(project):
+    return services.create_session(project, "A long review", window_tokens=8_000, model="main")
+
+
+@pytest.fixture
+def page(client, project):
+    """The text of a page that must be there."""
+    person = User.objects.create_user("olga")
+    services.add_member(project, person, MemberRole.OWNER)
+    client.force_login(person)
+
+    def read(session, path=""):
+        response = client.get(f"/s/{session.public_id}/{path}")
+        assert response.status_code == 200, path
+        return response.content.decode()
+
+    return read
+
+
+@pytest.fixture
+def talk(rows):
+    rows.append(NewMessage(Message(Role.SYSTEM, "rules")))
+    return Talk(rows)
+
+
+def over_threshold(talk):
+    number = 0
+    while talk.rows.session.live_tokens < 4_000:
+        talk.turn(number, 120)
+        number += 1
+
+
+def test_the_pages_of_a_batch_tell_what_it_did(talk, rows, page):
+    over_threshold(talk)
+    talk.finalize()
+    assert [one.kind for one in passes(rows)] == ["batch"]
+    for tab in (*TABS, "summary/"):
+        page(rows.session, tab)
+    assert "user rows archived: " in page(rows.session, "passes/")
+    for step in range(1, 8):
+        page(rows.session, f"replay/1/{step}/")
+    assert "user rows archived: " in page(rows.session, "replay/1/1/")
+    assert "context compression attempt telemetry: " in "".join(
+        page(rows.session, f"replay/1/{step}/") for step in range(1, 8)
+    )
+
+
+def test_a_session_says_why_no_batch_runs_and_until_when(talk, rows, page):
+    talk.summarizer = ScriptedSummarizer([Reply(error="timeout")], model="small")
+    over_threshold(talk)
+    talk.finalize()
+    text = page(rows.session)
+    assert "No automatic batch until " in text
+    assert "the summarizer gave no reply in time" in text
+    assert "1 failure" in text
+    assert "starts a batch" not in text
+    assert "after a failure the next try waits" in page(rows.session, "passes/")
+
+
+def test_a_branch_and_a_reset_session_can_be_read_like_any(talk, rows, page):
+    over_threshold(talk)
+    talk.finalize()
+    branch = services.branch_session(rows.session_id, rows.session.last_seq)
+    for tab in TABS:
+        page(branch, tab)
+    text = page(branch)
+    assert "Branch of" in text
+    assert "the parser stays as it is" in text
+    services.reset_session(rows.session_id)
+    for tab in (*TABS, "summary/"):
+        page(rows.session, tab)
+
+
+def test_a_version_of_the_summary_that_was_withdrawn_is_not_shown_as_live(talk, rows, page):
+    over_threshold(talk)
+    talk.finalize()
+    assert SummaryRevision.objects.filter(session_id=rows.session_id).count() == 1
+    live = page(rows.session, "summary/").count("live")
+    services.undo_last_pass(rows.session_id)
+    assert page(rows.session, "summary/").count("live") < live
