@@ -89,7 +89,7 @@ class HttpSummarizer:
         try:
             reply = self._reply(request)
         except EndpointFault as fault:
-            reply = Reply(error=fault.reason, error_detail=self._detail(fault))
+            reply = Reply(error=str(fault.reason), error_detail=self._detail(fault))
         return replace(reply, duration_ms=round((self._client.timing.monotonic() - started) * 1_000))
 
     def _reply(self, request: SummaryRequest) -> Reply:
