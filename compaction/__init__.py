@@ -11,9 +11,10 @@ from compaction.errors import InvalidInput, InvalidMessage, InvalidPolicy, Inval
 from compaction.extractive import ExtractiveSummarizer
 from compaction.live_rows import LiveRows
 from compaction.messages import ImagePart, Message, OtherPart, Role, Row, RowKey, RowKind, TextPart, ToolCall
-from compaction.micro import MicroPlan, Nothing, PassContext, Settlement, plan_micro, settle_micro
+from compaction.micro import MicroPlan, plan_micro, settle_micro
 from compaction.model_view import ModelView, Profile, model_view
 from compaction.pass_context import make_context
+from compaction.passes import Nothing, PassContext, Settlement
 from compaction.policy import CompactionPolicy
 from compaction.provider_rules import Violation, violations
 from compaction.prune import plan_prune

@@ -19,7 +19,7 @@ from compaction.budgets import summary_budget_tokens
 from compaction.edits import Edit, NewRow
 from compaction.markers import body_of, strip_frame, summary_message
 from compaction.messages import Role, Row, RowKind
-from compaction.micro import Nothing, PassContext, Settlement
+from compaction.passes import Nothing, PassContext, Settlement, settled
 from compaction.records import Outcome, PassKind, PassRecord, Span
 from compaction.redaction import redact
 from compaction.replies import Unusable, UnusableReason, Usable, judge_reply, redact_reply
@@ -215,28 +215,8 @@ def _empty_record(
     transcript: Transcript, state: CompactionState, context: PassContext, outcome: Outcome, reason: str
 ) -> PassRecord:
     """The record of a batch that did not get as far as a plan."""
-    tokens, rows = context.fixed_overhead_tokens + transcript.live_tokens, transcript.live_rows
-    return PassRecord(
-        kind=PassKind.BATCH,
-        outcome=outcome,
-        reason=reason,
-        cursor_before=state.cursor,
-        cursor_after=state.cursor,
-        summary_before=state.rolling_summary,
-        summary_after=state.rolling_summary,
-        rolling_summary_tokens=state.rolling_summary_tokens,
-        tokens_before=tokens,
-        tokens_after=tokens,
-        rows_before=rows,
-        rows_after=rows,
-        fixed_overhead_tokens=context.fixed_overhead_tokens,
-        threshold_tokens=context.threshold_tokens,
-        context_limit_tokens=context.context_limit_tokens,
-        main_model=context.main_model,
-        aux_model=context.aux_model,
-        passes_total=state.passes_total,
-        tokens_saved_total=state.tokens_saved_total,
-    )
+    tokens = context.fixed_overhead_tokens + transcript.live_tokens
+    return replace(context.blank_record(state, PassKind.BATCH, outcome, tokens, transcript.live_rows), reason=reason)
 
 
 def _close(
@@ -252,46 +232,23 @@ def _close(
     notes: tuple[str, ...] = (),
 ) -> Settlement:
     """The record of the pass and the state with its totals."""
-    born = sum(row.tokens for row in edit.inserted)
-    tokens_after = plan.tokens_before if edit.is_empty else plan.tokens_before - plan.window.tokens + born
-    state = replace(
-        state,
-        passes_total=state.passes_total + 1,
-        tokens_saved_total=state.tokens_saved_total + plan.tokens_before - tokens_after,
-    )
     covered = plan.window.covered
-    record = PassRecord(
-        kind=PassKind.BATCH,
-        outcome=outcome,
+    record = replace(
+        plan.context.blank_record(state, PassKind.BATCH, outcome, plan.tokens_before, plan.rows_before),
         reason=reason,
         detail=detail,
         notes=(*(plan.request.notes if plan.request is not None else ()), *notes),
         zones=plan.window.zones,
         exchanges=(Span(covered[0].key, covered[-1].key, len(covered), sum(row.tokens for row in covered)),),
         cursor_before=plan.state.cursor,
-        cursor_after=state.cursor,
         request=plan.request,
         redactions=0 if plan.request is None else plan.request.redactions,
         reply=None if reply is None else redact_reply(reply),
-        edit=edit,
         summary_before=plan.earlier,
         summary_after=summary or plan.earlier,
-        rolling_summary_tokens=state.rolling_summary_tokens,
-        tokens_before=plan.tokens_before,
-        tokens_after=tokens_after,
-        rows_before=plan.rows_before,
-        rows_after=plan.rows_before - len(edit.removed) + len(edit.inserted),
-        fixed_overhead_tokens=plan.context.fixed_overhead_tokens,
-        threshold_tokens=plan.context.threshold_tokens,
-        context_limit_tokens=plan.context.context_limit_tokens,
-        main_model=plan.context.main_model,
-        aux_model=plan.context.aux_model,
         duration_ms=None if reply is None else reply.duration_ms,
-        passes_total=state.passes_total,
-        tokens_saved_total=state.tokens_saved_total,
-        cache_break_tokens=None if edit.is_empty else tokens_after - _prefix_tokens(plan),
     )
-    return Settlement(record, state)
+    return settled(record.with_edit(edit, plan.window.tokens, _prefix_tokens(plan)), state)
 
 
 def _prefix_tokens(plan: BatchPlan) -> int:

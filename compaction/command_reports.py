@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from compaction.budgets import tail_budget
 from compaction.messages import Row
-from compaction.micro import PassContext
 from compaction.model_view import Profile, model_view
+from compaction.passes import PassContext
 from compaction.policy import AUXILIARY_SETTINGS, COMPRESSION_SETTINGS
 from compaction.policy_reading import AUXILIARY_COMPRESSION, COMPRESSION, PolicyReading
 from compaction.prune import prune_rows

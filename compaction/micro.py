@@ -14,14 +14,15 @@ from itertools import islice
 from typing import Final
 
 from compaction.anchors import attach_anchors
-from compaction.budgets import TailBudget, rolling_output_tokens, rolling_target_tokens
+from compaction.budgets import rolling_output_tokens, rolling_target_tokens
 from compaction.edits import Edit, NewRow
 from compaction.exchanges import Exchange, exchanges_from, resolve_cursor
 from compaction.markers import body_of, strip_frame, summary_message
 from compaction.messages import Row, RowKey, RowKind
+from compaction.passes import Nothing, PassContext, Settlement, settled
 from compaction.policy import CompactionPolicy, MicroWhen
 from compaction.prompts import SummaryLimits, absorb_request, defrag_request
-from compaction.records import Outcome, PassKind, PassRecord, Span
+from compaction.records import Outcome, PassKind, Span
 from compaction.redaction import redact
 from compaction.replies import Unusable, UnusableReason, judge_reply, redact_reply
 from compaction.state import CompactionState
@@ -56,37 +57,6 @@ class NothingReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class PassContext:
-    """What a pass is made under. It is fixed when the pass starts, whatever is saved meanwhile.
-
-    threshold_tokens: None while the window is unknown; the tail then has its usual size and occupancy is unknown.
-    is_cache_cold: whether the provider's prompt cache has expired since the last request; None when that can't be
-    known.
-    """
-
-    policy: CompactionPolicy
-    counter: TokenCounter
-    threshold_tokens: int | None
-    head_limit_tokens: int
-    tail: TailBudget
-    context_limit_tokens: int | None = None
-    fixed_overhead_tokens: int = 0
-    aux_window_tokens: int | None = None
-    main_model: str = ""
-    aux_model: str = ""
-    is_cache_cold: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """No pass now. `state` may still have changed: the cadence counts turns."""
-
-    reason: str
-    state: CompactionState
-    zones: Zones | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class MicroPlan:
     """A pass to be made: absorb `exchanges`, or with none of them rewrite the rolling summary (a defrag).
 
@@ -106,14 +76,6 @@ class MicroPlan:
     superseded: tuple[Row, ...]
     tokens_before: int
     rows_before: int
-
-
-@dataclass(frozen=True, slots=True)
-class Settlement:
-    """The end of a pass: its record (with the edit to commit) and the state to store with it."""
-
-    record: PassRecord
-    state: CompactionState
 
 
 def plan_micro(
@@ -344,17 +306,9 @@ def _close(
     edit: Edit = _NO_EDIT,
 ) -> Settlement:
     """The record of the pass and the state with its totals."""
-    removed = _exchange_tokens(plan) + sum(row.tokens for row in plan.superseded)
-    born = sum(row.tokens for row in edit.inserted)
-    tokens_after = plan.tokens_before if edit.is_empty else plan.tokens_before - removed + born
-    state = replace(
-        state,
-        passes_total=state.passes_total + 1,
-        tokens_saved_total=state.tokens_saved_total + plan.tokens_before - tokens_after,
-    )
-    record = PassRecord(
-        kind=plan.kind,
-        outcome=outcome,
+    removed_tokens = _exchange_tokens(plan) + sum(row.tokens for row in plan.superseded)
+    record = replace(
+        plan.context.blank_record(state, plan.kind, outcome, plan.tokens_before, plan.rows_before),
         reason=str(reason),
         detail=detail,
         zones=plan.zones,
@@ -364,26 +318,11 @@ def _close(
         request=plan.request,
         redactions=plan.redactions,
         reply=None if reply is None else redact_reply(reply),
-        edit=edit,
         summary_before=redact(plan.earlier).text,
-        summary_after=state.rolling_summary,
-        rolling_summary_tokens=state.rolling_summary_tokens,
         exchange_tokens=_exchange_tokens(plan) if plan.kind is PassKind.MICRO else None,
-        tokens_before=plan.tokens_before,
-        tokens_after=tokens_after,
-        rows_before=plan.rows_before,
-        rows_after=plan.rows_before - len(edit.removed) + len(edit.inserted),
-        fixed_overhead_tokens=plan.context.fixed_overhead_tokens,
-        threshold_tokens=plan.context.threshold_tokens,
-        context_limit_tokens=plan.context.context_limit_tokens,
-        main_model=plan.context.main_model,
-        aux_model=plan.context.aux_model,
         duration_ms=None if reply is None else reply.duration_ms,
-        passes_total=state.passes_total,
-        tokens_saved_total=state.tokens_saved_total,
-        cache_break_tokens=None if edit.is_empty else tokens_after - _prefix_tokens(plan),
     )
-    return Settlement(record, state)
+    return settled(record.with_edit(edit, removed_tokens, _prefix_tokens(plan)), state)
 
 
 def _exchange_tokens(plan: MicroPlan) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compaction.budgets import head_limit_tokens, tail_budget
-from compaction.micro import PassContext
+from compaction.passes import PassContext
 from compaction.policy import CompactionPolicy
 from compaction.threshold import Window, effective_threshold
 from compaction.tokens import TokenCounter

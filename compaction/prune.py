@@ -16,9 +16,9 @@ from typing import Final
 from compaction.batch_window import cut_tail
 from compaction.edits import Edit, NewRow
 from compaction.messages import ImagePart, Message, Part, Role, Row, RowKind, TextPart, ToolCall
-from compaction.micro import Nothing, PassContext, Settlement
+from compaction.passes import Nothing, PassContext, Settlement, settled
 from compaction.prune_lines import UNKNOWN_TOOL, prune_line
-from compaction.records import Outcome, PassKind, PassRecord
+from compaction.records import Outcome, PassKind
 from compaction.state import CompactionState
 from compaction.tokens import TokenCounter, row_tokens
 from compaction.tool_pairs import pair_rounds
@@ -143,40 +143,20 @@ def _settle(
     zones: Zones,
     pruned: Sequence[Pruned],
 ) -> Settlement:
-    live_tokens, freed = transcript.live_tokens, _freed_tokens(pruned)
-    tokens_before = context.fixed_overhead_tokens + live_tokens
-    state = replace(
-        state,
-        prune_rearm_tokens=live_tokens - freed + context.policy.proactive_prune_min_reclaim_tokens,
-        passes_total=state.passes_total + 1,
-        tokens_saved_total=state.tokens_saved_total + freed,
-    )
+    live_tokens, freed_tokens = sum(row.tokens for row in rows), _freed_tokens(pruned)
+    rearm_tokens = live_tokens - freed_tokens + context.policy.proactive_prune_min_reclaim_tokens
+    state = replace(state, prune_rearm_tokens=rearm_tokens)
     first = pruned[0].original.key
-    prefix_tokens = sum(row.tokens for row in rows if row.key < first)
-    record = PassRecord(
-        kind=PassKind.PRUNE,
-        outcome=Outcome.PRUNED,
+    prefix_tokens = context.fixed_overhead_tokens + sum(row.tokens for row in rows if row.key < first)
+    tokens_before = context.fixed_overhead_tokens + live_tokens
+    record = replace(
+        context.blank_record(state, PassKind.PRUNE, Outcome.PRUNED, tokens_before, len(rows)),
         notes=(f"tool results shortened: {len(pruned)}",),
         zones=zones,
-        cursor_before=state.cursor,
-        cursor_after=state.cursor,
-        edit=Edit(archived=tuple(one.original.id for one in pruned), inserted=tuple(one.stub for one in pruned)),
-        summary_before=state.rolling_summary,
-        summary_after=state.rolling_summary,
-        rolling_summary_tokens=state.rolling_summary_tokens,
-        tokens_before=tokens_before,
-        tokens_after=tokens_before - freed,
-        rows_before=len(rows),
-        rows_after=len(rows),
-        fixed_overhead_tokens=context.fixed_overhead_tokens,
-        threshold_tokens=context.threshold_tokens,
-        context_limit_tokens=context.context_limit_tokens,
-        main_model=context.main_model,
-        passes_total=state.passes_total,
-        tokens_saved_total=state.tokens_saved_total,
-        cache_break_tokens=live_tokens - freed - prefix_tokens,
     )
-    return Settlement(record, state)
+    edit = Edit(archived=tuple(one.original.id for one in pruned), inserted=tuple(one.stub for one in pruned))
+    removed_tokens = sum(one.original.tokens for one in pruned)
+    return settled(record.with_edit(edit, removed_tokens, prefix_tokens), state)
 
 
 def _pruned(row: Row, message: Message | None, counter: TokenCounter) -> Pruned | None:

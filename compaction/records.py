@@ -6,7 +6,7 @@ facts. Unknown is None.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from compaction.edits import Edit
@@ -106,6 +106,22 @@ class PassRecord:
     passes_total: int = 0
     tokens_saved_total: int = 0
     cache_break_tokens: int | None = None
+
+    def with_edit(self, edit: Edit, removed_tokens: int, prefix_tokens: int) -> PassRecord:
+        """This record with what `edit` does: figures after it, and the cache break behind the unchanged prefix.
+
+        removed_tokens: cost of the rows that leave. An empty edit changes nothing.
+        """
+        if edit.is_empty:
+            return self
+        tokens_after = self.tokens_before - removed_tokens + sum(row.tokens for row in edit.inserted)
+        return replace(
+            self,
+            edit=edit,
+            tokens_after=tokens_after,
+            rows_after=self.rows_before - len(edit.removed) + len(edit.inserted),
+            cache_break_tokens=tokens_after - prefix_tokens,
+        )
 
     @property
     def tokens_delta(self) -> int:

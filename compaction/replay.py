@@ -16,8 +16,9 @@ from compaction.exchanges import resolve_cursor
 from compaction.extractive import ExtractiveSummarizer
 from compaction.live_rows import Applied, LiveRows
 from compaction.messages import Message, Role, Row, RowKey, RowKind
-from compaction.micro import MicroPlan, Nothing, PassContext, Settlement, plan_micro, settle_micro
+from compaction.micro import MicroPlan, plan_micro, settle_micro
 from compaction.model_view import model_view
+from compaction.passes import Nothing, PassContext, Settlement
 from compaction.prune import MIN_RESULT_CHARS, plan_prune
 from compaction.records import Outcome, PassKind, PassRecord
 from compaction.sliding_window import truncate
@@ -202,28 +203,13 @@ class Replay:
         return self._summarizer.ask(request)
 
     def _nothing(self, nothing: Nothing) -> Settlement:
-        tokens, rows = self._tokens(), self._live.live_rows
-        record = PassRecord(
-            kind=PassKind.NOTHING,
-            outcome=Outcome.NOTHING,
-            reason=nothing.reason,
-            zones=nothing.zones,
-            summary_before=nothing.state.rolling_summary,
-            summary_after=nothing.state.rolling_summary,
-            rolling_summary_tokens=nothing.state.rolling_summary_tokens,
-            tokens_before=tokens,
-            tokens_after=tokens,
-            rows_before=rows,
-            rows_after=rows,
-            fixed_overhead_tokens=self._context.fixed_overhead_tokens,
-            threshold_tokens=self._context.threshold_tokens,
-            context_limit_tokens=self._context.context_limit_tokens,
-            main_model=self._context.main_model,
-            aux_model=self._context.aux_model,
-            passes_total=nothing.state.passes_total,
-            tokens_saved_total=nothing.state.tokens_saved_total,
+        record = self._context.blank_record(
+            nothing.state, PassKind.NOTHING, Outcome.NOTHING, self._tokens(), self._live.live_rows
         )
-        return Settlement(record, nothing.state)
+        return Settlement(
+            replace(record, reason=nothing.reason, zones=nothing.zones, cursor_before=None, cursor_after=None),
+            nothing.state,
+        )
 
     def _step(self, turn_number: int, settlement: Settlement) -> Step:
         self._state = settlement.state

@@ -6,10 +6,12 @@ The head and the newest turn always stay.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from compaction.edits import Edit
 from compaction.messages import Row
-from compaction.micro import Nothing, PassContext, Settlement
-from compaction.records import Outcome, PassKind, PassRecord
+from compaction.passes import Nothing, PassContext, Settlement, settled
+from compaction.records import Outcome, PassKind
 from compaction.state import CompactionState
 from compaction.transcript import Transcript
 from compaction.turns import split_turns
@@ -32,23 +34,14 @@ def truncate(transcript: Transcript, state: CompactionState, context: PassContex
     dropped = _oldest_turns(tuple(transcript.forward(zones.middle_start)), excess_tokens)
     if not dropped:
         return Nothing(ONLY_PROTECTED_TURNS, state, zones)
-    freed_tokens = sum(row.tokens for row in dropped)
-    record = PassRecord(
-        kind=PassKind.PRUNE,
-        outcome=Outcome.TRUNCATED,
+    record = replace(
+        context.blank_record(state, PassKind.PRUNE, Outcome.TRUNCATED, tokens_before, transcript.live_rows),
         reason="sliding_window",
         zones=zones,
-        edit=Edit(archived=tuple(row.id for row in dropped)),
-        tokens_before=tokens_before,
-        tokens_after=tokens_before - freed_tokens,
-        rows_before=transcript.live_rows,
-        rows_after=transcript.live_rows - len(dropped),
-        fixed_overhead_tokens=context.fixed_overhead_tokens,
-        threshold_tokens=context.threshold_tokens,
-        context_limit_tokens=context.context_limit_tokens,
-        main_model=context.main_model,
     )
-    return Settlement(record, state)
+    edit = Edit(archived=tuple(row.id for row in dropped))
+    prefix_tokens = context.fixed_overhead_tokens + zones.head_tokens
+    return settled(record.with_edit(edit, sum(row.tokens for row in dropped), prefix_tokens), state)
 
 
 def _oldest_turns(rows: tuple[Row, ...], excess_tokens: int) -> list[Row]:

@@ -12,8 +12,8 @@ from typing import Any
 from compaction.errors import InvalidInput
 from compaction.live_rows import Applied
 from compaction.messages import Row
-from compaction.micro import PassContext
 from compaction.pass_context import make_context
+from compaction.passes import PassContext
 from compaction.policy import CompactionPolicy
 from compaction.records import PassKind
 from compaction.replay import Replay, ReplayPolicy, Step

@@ -15,7 +15,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from compaction.batch_guard import BlockedBy, blocked_by
-from compaction.micro import MicroPlan, Nothing, NothingReason
+from compaction.micro import MicroPlan, NothingReason
+from compaction.passes import Nothing
 from compaction.threshold import ThresholdSource
 from sessions_app import clock
 from sessions_app.mapping import state_of

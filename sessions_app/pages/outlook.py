@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compaction.micro import MicroPlan, Nothing, PassContext, plan_micro
+from compaction.micro import MicroPlan, plan_micro
 from compaction.pass_context import make_context
+from compaction.passes import Nothing, PassContext
 from compaction.policy import CompactionPolicy
 from compaction.records import PassKind
 from compaction.threshold import Threshold, Window

@@ -10,7 +10,7 @@ from typing import Final
 
 from django.db import Error
 
-from compaction.micro import Nothing
+from compaction.passes import Nothing
 from sessions_app import services
 from sessions_app.models import Session, TurnStep
 from sessions_app.passes.passing import Passing

@@ -11,7 +11,8 @@ from typing import Final
 
 from compaction.batch import BatchPlan, plan_batch, settle_batch
 from compaction.extractive import ExtractiveSummarizer
-from compaction.micro import Nothing, PassContext, Settlement, plan_micro, settle_micro
+from compaction.micro import plan_micro, settle_micro
+from compaction.passes import Nothing, PassContext, Settlement
 from compaction.policy import CompactionPolicy, MicroWhen
 from compaction.prune import plan_prune
 from compaction.records import Outcome

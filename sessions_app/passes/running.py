@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from compaction.micro import Nothing, PassContext, Settlement
 from compaction.pass_context import make_context
+from compaction.passes import Nothing, PassContext, Settlement
 from sessions_app import clock, services
 from sessions_app.mapping import state_of
 from sessions_app.models import CompactionPass, Session, TurnStep

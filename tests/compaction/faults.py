@@ -10,9 +10,10 @@ from compaction.batch import BatchPlan, plan_batch, settle_batch
 from compaction.budgets import TailBudget
 from compaction.live_rows import LiveRows
 from compaction.messages import RowKind
-from compaction.micro import MicroPlan, Nothing, plan_micro, settle_micro
+from compaction.micro import MicroPlan, plan_micro, settle_micro
 from compaction.model_view import model_view
 from compaction.pass_context import make_context
+from compaction.passes import Nothing
 from compaction.policy import CompactionPolicy
 from compaction.provider_rules import violations
 from compaction.state import CompactionState

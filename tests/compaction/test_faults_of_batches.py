@@ -9,8 +9,9 @@ from compaction.batch_guard import BlockedBy
 from compaction.config_yaml import read_config_yaml
 from compaction.extractive import ExtractiveSummarizer
 from compaction.messages import Role
-from compaction.micro import Nothing, NothingReason
+from compaction.micro import NothingReason
 from compaction.pass_context import make_context
+from compaction.passes import Nothing
 from compaction.policy import CompactionPolicy
 from compaction.prune import plan_prune, prune_rows
 from compaction.records import Outcome

@@ -7,8 +7,9 @@ import pytest
 from compaction.config_yaml import read_config_yaml
 from compaction.markers import END_MARK, OPENING
 from compaction.messages import Role, RowKind
-from compaction.micro import Nothing, NothingReason
+from compaction.micro import NothingReason
 from compaction.model_view import RepairKind, model_view
+from compaction.passes import Nothing
 from compaction.policy import CompactionPolicy
 from compaction.provider_rules import violations
 from compaction.records import Outcome

@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 from compaction.edits import apply_edit
 from compaction.live_rows import LiveRows
 from compaction.messages import Role, RowKind
-from compaction.micro import Nothing, plan_micro, settle_micro
+from compaction.micro import plan_micro, settle_micro
 from compaction.model_view import model_view
 from compaction.pass_context import make_context
+from compaction.passes import Nothing
 from compaction.policy import CompactionPolicy
 from compaction.provider_rules import violations
 from compaction.state import CompactionState

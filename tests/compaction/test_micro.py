@@ -5,8 +5,9 @@ from dataclasses import replace
 from compaction.live_rows import LiveRows
 from compaction.markers import END_MARK, OPENING, TASK_HEADING
 from compaction.messages import RowKind
-from compaction.micro import MicroPlan, Nothing, NothingReason, plan_micro, settle_micro
+from compaction.micro import MicroPlan, NothingReason, plan_micro, settle_micro
 from compaction.pass_context import make_context
+from compaction.passes import Nothing
 from compaction.policy import CompactionPolicy, MicroWhen
 from compaction.records import Outcome, PassKind
 from compaction.state import CompactionState

@@ -11,9 +11,10 @@ from compaction.budgets import TailBudget
 from compaction.edits import Edit, apply_edit
 from compaction.live_rows import LiveRows
 from compaction.messages import ImagePart, Role, RowKind, TextPart
-from compaction.micro import MicroPlan, Nothing, plan_micro, settle_micro
+from compaction.micro import MicroPlan, plan_micro, settle_micro
 from compaction.model_view import model_view
 from compaction.pass_context import make_context
+from compaction.passes import Nothing
 from compaction.policy import CompactionPolicy
 from compaction.provider_rules import violations
 from compaction.prune import DUPLICATE, PICTURE_REMOVED, PruneReason, plan_prune, prune_rows

@@ -11,8 +11,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from compaction.command_arguments import FedSession, policy_named, read_settings, session_of_file
 from compaction.errors import InvalidInput
-from compaction.micro import PassContext
 from compaction.pass_context import make_context
+from compaction.passes import PassContext
 from compaction.policy_reading import PolicyReading
 from compaction.replay import Replay
 from compaction.replay_output import result_json, result_text, step_json, step_text

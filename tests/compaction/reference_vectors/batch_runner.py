@@ -17,8 +17,8 @@ from compaction.batch_telemetry import BatchAttempt, Trigger, batch_mapping
 from compaction.batch_window import BatchWindow, batch_window
 from compaction.live_rows import LiveRows
 from compaction.messages import Row
-from compaction.micro import PassContext, Settlement
 from compaction.pass_context import make_context
+from compaction.passes import PassContext, Settlement
 from compaction.prune import shorten_results
 from compaction.records import Outcome, PassRecord
 from compaction.serialise import serialise

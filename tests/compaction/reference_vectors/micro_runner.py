@@ -13,8 +13,9 @@ from typing import Any
 
 from compaction.live_rows import LiveRows
 from compaction.messages import Row, RowKey
-from compaction.micro import MicroPlan, PassContext, Settlement, plan_micro, settle_micro
+from compaction.micro import MicroPlan, plan_micro, settle_micro
 from compaction.pass_context import make_context
+from compaction.passes import PassContext, Settlement
 from compaction.serialise import serialise
 from compaction.state import CompactionState
 from compaction.summarizer import Reply, SummaryRequest

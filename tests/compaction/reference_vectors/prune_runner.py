@@ -16,8 +16,8 @@ from compaction.budgets import TailBudget
 from compaction.edits import Edit, apply_edit
 from compaction.live_rows import LiveRows
 from compaction.messages import Row, TextPart
-from compaction.micro import Settlement
 from compaction.pass_context import make_context
+from compaction.passes import Settlement
 from compaction.prune import MIN_RESULT_CHARS, Pruned, plan_prune, prune_rows
 from compaction.prune_lines import ANSWER_LINE_CHARS, prune_line
 from compaction.state import CompactionState
