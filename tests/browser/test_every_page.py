@@ -32,7 +32,7 @@ def story(project):
 @pytest.fixture
 def paths(story):
     own = ("", "?show=live", "?show=archived", "?show=model", "?row=10", "?open=all")
-    tabs = ("summary/", "passes/", "occupancy/", "runs/")
+    tabs = ("summary/", "passes/", "occupancy/", "runs/", "act/")
     steps = tuple(f"replay/1/{step}/" for step in range(1, 8))
     site = ("/", "/?sort=occupancy", "/import/", "/p/", "/p/review/", "/health/")
     return (*site, *(story.path + one for one in (*own, *tabs, *steps, "replay/3/4/")))
