@@ -12,13 +12,12 @@ from compaction.model_view import Profile, model_view
 from compaction.passes import PassContext
 from compaction.policy import AUXILIARY_SETTINGS, COMPRESSION_SETTINGS
 from compaction.policy_reading import AUXILIARY_COMPRESSION, COMPRESSION, PolicyReading
-from compaction.prune import prune_rows
+from compaction.prune import prune_rows, prune_zones
 from compaction.sentences import clip
 from compaction.settings import shown
 from compaction.threshold import Window, effective_threshold
 from compaction.transcript import ListTranscript
 from compaction.wire import message_to_openai
-from compaction.zones import find_zones
 
 _TEXT_CHARS = 100
 
@@ -47,12 +46,7 @@ def view_report(rows: Sequence[Row], profile: Profile) -> Iterator[str]:
 
 def prune_report(rows: Sequence[Row], context: PassContext) -> Iterator[str]:
     """The tool results that a prune would shorten, with what each gives back."""
-    policy = context.policy
-    transcript = ListTranscript(rows)
-    zones = find_zones(
-        transcript, policy.protect_first_n, policy.min_tail_user_messages, context.head_limit_tokens, context.tail
-    )
-    pruned = prune_rows(rows, zones, context.counter)
+    pruned = prune_rows(rows, prune_zones(ListTranscript(rows), context), context.counter)
     for one in pruned:
         line = clip(one.stub.message.text, _TEXT_CHARS)
         yield f"row {one.original.position:>6}  {one.freed_tokens:>8,} tokens  {line}"

@@ -89,12 +89,7 @@ def plan_prune(transcript: Transcript, state: CompactionState, context: PassCont
         return Nothing(PruneReason.BELOW_TRIGGER, state)
     if state.prune_rearm_tokens is not None and transcript.live_tokens < state.prune_rearm_tokens:
         return Nothing(PruneReason.WAITS_FOR_REGROWTH, state)
-    zones = cut_tail(
-        transcript,
-        find_zones(
-            transcript, policy.protect_first_n, policy.min_tail_user_messages, context.head_limit_tokens, context.tail
-        ),
-    )
+    zones = prune_zones(transcript, context)
     rows = tuple(transcript.forward())
     pruned = prune_rows(rows, zones, context.counter, policy.proactive_prune_min_result_chars)
     if not pruned:
@@ -102,6 +97,15 @@ def plan_prune(transcript: Transcript, state: CompactionState, context: PassCont
     if _freed_tokens(pruned) < policy.proactive_prune_min_reclaim_tokens:
         return Nothing(PruneReason.BELOW_MIN_RECLAIM, state, zones)
     return _settle(transcript, rows, state, context, zones, pruned)
+
+
+def prune_zones(transcript: Transcript, context: PassContext) -> Zones:
+    """The zones a prune goes by. A newest turn that is larger than the tail is pruned up to the tail inside it."""
+    policy = context.policy
+    zones = find_zones(
+        transcript, policy.protect_first_n, policy.min_tail_user_messages, context.head_limit_tokens, context.tail
+    )
+    return cut_tail(transcript, zones)
 
 
 def prune_rows(
