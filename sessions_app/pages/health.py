@@ -23,12 +23,14 @@ from procrastinate.contrib.django.models import ProcrastinateEvent, Procrastinat
 
 from compaction.tokens import TiktokenCounter
 from compaction.vocabulary import VocabularyMissing
-from sessions_app.models import Session
+from sessions_app.models import ModelCall, Session
+from sessions_app.pages.pass_words import words_of_reason
 from sessions_app.templatetags.site import size_bytes
 
 LOW_DISK_BYTES = 1_000_000_000
 LATE_JOB = timedelta(minutes=2)
 MOST_FAILURES = 20
+NEWEST_CALLS = 20
 
 
 class State(StrEnum):
@@ -69,6 +71,7 @@ def read_health(visible: QuerySet[Session]) -> HealthPage:
             (_("Database"), database),
             (_("Schema"), schema),
             (_("Jobs"), jobs),
+            (_("Calls to models"), model_calls),
             (_("Token counter"), token_counter),
             (_("Disk"), disk),
             (_("Versions"), versions),
@@ -112,6 +115,19 @@ def jobs() -> tuple[State, str]:
     if late.filter(job__scheduled_at__isnull=True).exists():
         return State.BAD, _("{}; some have waited for over two minutes: is a worker running?").format(words)
     return (State.WARNING if failed else State.GOOD), words
+
+
+def model_calls() -> tuple[State, str]:
+    """The newest calls of all sessions: when half of them failed, something is wrong with an endpoint."""
+    newest = list(ModelCall.objects.order_by("-id").values_list("error", flat=True)[:NEWEST_CALLS])
+    failed = [error for error in newest if error]
+    if not newest:
+        return State.GOOD, _("none yet")
+    if not failed:
+        text = ngettext("the newest call was answered", "the newest {} calls were all answered", len(newest))
+        return State.GOOD, text.format(len(newest))
+    words = _("{} of the newest {} failed, last with: {}").format(len(failed), len(newest), words_of_reason(failed[0]))
+    return (State.WARNING if 2 * len(failed) >= len(newest) else State.GOOD), words
 
 
 def token_counter() -> tuple[State, str]:

@@ -1,0 +1,40 @@
+"""What the health page says of the calls to models."""
+
+import pytest
+from django.utils import timezone
+
+from compaction.summarizer import Reply
+from sessions_app.models import CallPurpose
+from sessions_app.pages.health import State, model_calls
+from sessions_app.services import CallMade, record_calls
+
+pytestmark = pytest.mark.django_db
+
+
+def record(session, *errors):
+    calls = [CallMade(CallPurpose.BATCH, timezone.now(), Reply(error=error)) for error in errors]
+    record_calls(session.pk, calls)
+
+
+def test_without_a_call_nothing_is_wrong(db):
+    assert model_calls() == (State.GOOD, "none yet")
+
+
+def test_calls_that_were_answered_are_good(session):
+    record(session, "")
+    assert model_calls() == (State.GOOD, "the newest call was answered")
+    record(session, "")
+    assert model_calls() == (State.GOOD, "the newest 2 calls were all answered")
+
+
+def test_a_single_failure_is_told_and_half_of_all_is_a_warning(session):
+    record(session, "", "", "timeout")
+    told = "1 of the newest 3 failed, last with: the summarizer gave no reply in time"
+    assert model_calls() == (State.GOOD, told)
+    record(session, "http_500")
+    assert model_calls() == (State.WARNING, "2 of the newest 4 failed, last with: http 500")
+
+
+def test_only_the_newest_calls_count(session):
+    record(session, *["timeout"] * 30, *[""] * 20)
+    assert model_calls() == (State.GOOD, "the newest 20 calls were all answered")
