@@ -53,7 +53,24 @@ def decide_batch(
 ) -> Nothing | Settlement:
     """A batch: over the threshold, or by hand with a focus. When the window is nearly full and the summarizer fails,
     the extractive one is asked as a last resort."""
-    plan = plan_batch(
+    plan = _planned(transcript, context, passing)
+    if not isinstance(plan, BatchPlan):
+        return plan
+    reply = asking.ask(plan.request)
+    # Cool-downs run from the failure, not from the time the question was put.
+    plan = replace(plan, now=clock.now().timestamp())
+    settlement = settle_batch(plan, reply)
+    if not plan.is_critical or settlement.record.outcome is not Outcome.ABORTED:
+        return settlement
+    if plan.request is None:
+        # The summarizer's window can't hold the question; the extractive one has no window.
+        unbounded = _planned(transcript, replace(context, aux_window_tokens=None), passing)
+        plan = replace(plan, request=unbounded.request if isinstance(unbounded, BatchPlan) else None)
+    return settle_batch(plan, reply, asking.ask(plan.request, ExtractiveSummarizer(context.counter)))
+
+
+def _planned(transcript: StoredTranscript, context: PassContext, passing: Passing) -> Nothing | Settlement | BatchPlan:
+    return plan_batch(
         transcript,
         transcript.state,
         context,
@@ -61,15 +78,6 @@ def decide_batch(
         is_manual=passing.is_manual,
         focus=passing.focus,
     )
-    if not isinstance(plan, BatchPlan):
-        return plan
-    reply = asking.ask(plan.request)
-    # Cool-downs run from the failure, not from the time the question was put.
-    plan = replace(plan, now=clock.now().timestamp())
-    settlement = settle_batch(plan, reply)
-    if not plan.is_critical or settlement.record.outcome is not Outcome.ABORTED or plan.request is None:
-        return settlement
-    return settle_batch(plan, reply, asking.ask(plan.request, ExtractiveSummarizer(context.counter)))
 
 
 def decide_prune(

@@ -127,6 +127,22 @@ def test_when_the_window_is_nearly_full_a_failed_batch_is_made_without_a_model(t
     assert rows.session.live_tokens < THRESHOLD_TOKENS
 
 
+def test_the_last_resort_needs_no_window_of_the_summarizer(talk, rows):
+    class Narrow(ScriptedSummarizer):
+        window_tokens = 60
+
+    talk.summarizer = Narrow([SUMMARY], model="small")
+    services.hold_passes(rows.session_id)
+    fill(talk, up_to_tokens=WINDOW_TOKENS * 0.95)
+    services.resume_passes(rows.session_id)
+    talk.finalize()
+    [done] = passes(rows)
+    assert (done.outcome, done.reason) == ("fallback", "aux_window_too_small")
+    assert "window of 60 tokens" in done.detail
+    assert talk.summarizer.asked == 0
+    assert rows.session.live_tokens < THRESHOLD_TOKENS
+
+
 def test_the_micro_pass_comes_before_the_batch_after_the_same_turn(talk, rows, project):
     number = fill(talk)
     services.save_policy(project.pk, BOTH, None)
