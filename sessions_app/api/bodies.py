@@ -7,12 +7,14 @@ with the place. Numbers that JSON has no word for (NaN, Infinity) are refused. A
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any, Final, NoReturn
 
 from django.conf import settings
 from django.http import HttpRequest
 from ninja.parser import Parser
 from ninja.renderers import JSONRenderer
+from ninja.responses import NinjaJSONEncoder
 
 from compaction.storable import storable_value
 from sessions_app.api.errors import Refusal, too_big, unprocessable
@@ -63,6 +65,14 @@ def too_deep() -> Refusal:
     return unprocessable((), f"The body is nested more than {MOST_LEVELS} levels deep.")
 
 
+class AnswerEncoder(NinjaJSONEncoder):
+    """Times as the database holds them: to the microsecond, so that two answers about one moment are equal."""
+
+    def default(self, o: Any) -> Any:
+        """What JSON has no word for."""
+        return o.isoformat().replace("+00:00", "Z") if isinstance(o, datetime) else super().default(o)
+
+
 class AnswerRenderer(JSONRenderer):
     """Writes answers as UTF-8."""
 
@@ -74,4 +84,4 @@ class AnswerRenderer(JSONRenderer):
             return self._text(storable_value(data)).encode()
 
     def _text(self, data: object) -> str:
-        return json.dumps(data, cls=self.encoder_class, ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(data, cls=AnswerEncoder, ensure_ascii=False, separators=(",", ":"))

@@ -4,7 +4,6 @@ import json
 
 import pytest
 from django.test import Client
-from row_builder import user
 
 from sessions_app import services
 from sessions_app.services.replays import request_replay
@@ -18,14 +17,14 @@ class ApiClient:
 
     def __init__(self, secret=None):
         self._http = Client(raise_request_exception=False)
-        self._headers = {} if secret is None else {"Authorization": f"Bearer {secret}"}
+        self.headers = {} if secret is None else {"Authorization": f"Bearer {secret}"}
 
     def get(self, path, **query):
-        return self._http.get(PREFIX + path, query, headers=self._headers)
+        return self._http.get(PREFIX + path, query, headers=self.headers)
 
     def send(self, path, body, method="POST"):
         text = body if isinstance(body, str | bytes) else json.dumps(body)
-        return self._http.generic(method, PREFIX + path, text, "application/json", headers=self._headers)
+        return self._http.generic(method, PREFIX + path, text, "application/json", headers=self.headers)
 
     def ask(self, method, path, body=None):
         return self.get(path) if body is None else self.send(path, body, method)
@@ -79,6 +78,3 @@ def url(session):
 
 def message(text, **more):
     return {"message": {"role": "user", "content": text}, **more}
-
-
-__all__ = ["ApiClient", "message", "user"]
