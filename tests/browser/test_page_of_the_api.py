@@ -1,0 +1,21 @@
+"""The page that lists the API's operations: from this site alone, under the same strict policy as every page."""
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_every_operation_is_listed_without_a_complaint_or_a_foreign_request(reader):
+    response = reader.visit("/api/v1/docs")
+    assert response.status == 200
+    assert "unsafe" not in response.headers["content-security-policy"]
+    expect(reader.page.get_by_role("heading", name="Hermes Sessions")).to_be_visible()
+    expect(reader.page.locator(".opblock")).to_have_count(25)
+    reader.page.locator("#operations-rows-append_rows .opblock-summary-control").click()
+    expect(reader.page.get_by_text("Append rows, all or none.")).to_be_visible()
+
+
+def test_strangers_are_shown_the_way_in_and_not_the_page(client):
+    answer = client.get("/api/v1/docs")
+    assert (answer.status_code, answer["Location"]) == (302, "/login/?next=/api/v1/docs")
