@@ -118,6 +118,7 @@ def read_marked_passes(session: Session) -> list[CompactionPass]:
         "session_id",
         "number",
         "kind",
+        "origin",
         "outcome",
         "reason",
         "seq",
