@@ -1,33 +1,21 @@
 """A session with a past, and clients with every kind of token."""
 
-import json
-
 import pytest
-from django.test import Client
+from api_client import ApiClient
+from django.db import connections
 
 from sessions_app import services
 from sessions_app.services.replays import request_replay
 from sessions_app.services.tokens import issue_token, revoke_token
 
-PREFIX = "/api/v1"
 
+@pytest.fixture
+def application(transactional_db):
+    """The site as its web server calls it; what its threads leave open is closed afterwards."""
+    from hermes_site.asgi import application
 
-class ApiClient:
-    """Asks the API with one token, or with none."""
-
-    def __init__(self, secret=None):
-        self._http = Client(raise_request_exception=False)
-        self.headers = {} if secret is None else {"Authorization": f"Bearer {secret}"}
-
-    def get(self, path, **query):
-        return self._http.get(PREFIX + path, query, headers=self.headers)
-
-    def send(self, path, body, method="POST"):
-        text = body if isinstance(body, str | bytes) else json.dumps(body)
-        return self._http.generic(method, PREFIX + path, text, "application/json", headers=self.headers)
-
-    def ask(self, method, path, body=None):
-        return self.get(path) if body is None else self.send(path, body, method)
+    yield application
+    connections["default"].close_pool()
 
 
 @pytest.fixture
@@ -74,7 +62,3 @@ def run(session, past):
 @pytest.fixture
 def url(session):
     return f"/sessions/{session.public_id}"
-
-
-def message(text, **more):
-    return {"message": {"role": "user", "content": text}, **more}

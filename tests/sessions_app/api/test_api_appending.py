@@ -4,7 +4,7 @@ import json
 import threading
 
 import pytest
-from conftest import ApiClient, message
+from api_client import ApiClient, message
 from django.db import connection
 
 from sessions_app.models import MessageRow, Session

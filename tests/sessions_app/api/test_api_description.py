@@ -20,7 +20,6 @@ from schemathesis.checks import (
     status_code_conformance,
 )
 
-from hermes_site.asgi import application
 from sessions_app import services
 from sessions_app.api.site import api
 from sessions_app.services.replays import request_replay
@@ -58,7 +57,7 @@ def operations():
 
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
 @pytest.mark.parametrize(("method", "path"), operations(), ids=lambda part: part.replace("/api/v1", ""))
-def test_generated_requests_get_described_answers(method, path, mode, places, monkeypatch):
+def test_generated_requests_get_described_answers(method, path, mode, application, places, monkeypatch):
     monkeypatch.setattr(django_settings, "API_REQUESTS_A_MINUTE", 1_000_000)
     secret, parts = places
     operation = schemathesis.openapi.from_asgi("/api/v1/openapi.json", application)[path][method]

@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
 from django.core.management import call_command
 
 from sessions_app.services import create_project
@@ -12,8 +11,7 @@ DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "api.md"
 BLOCKS = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
 
 
-@pytest.mark.django_db(transaction=True)
-def test_the_examples_run_as_they_stand(live_server, monkeypatch, capsys):
+def test_the_examples_run_as_they_stand(application, live_server, monkeypatch, capsys):
     create_project("default", "Default")
     call_command("create_token", "default", "--write", "--name", "my-agent")
     monkeypatch.setenv("HERMES_TOKEN", capsys.readouterr().out.strip())

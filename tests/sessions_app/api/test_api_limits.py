@@ -4,13 +4,12 @@ import threading
 from datetime import timedelta
 
 import pytest
+from api_client import ApiClient, message
 from asgiref.testing import ApplicationCommunicator
-from conftest import ApiClient, message
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from hermes_site.asgi import application
 from sessions_app.models import ApiToken
 from sessions_app.services.tokens import PREFIX, issue_token, revoke_token, spend_request
 
@@ -25,8 +24,9 @@ def test_a_body_over_the_limit_is_refused(writer, url, settings):
     assert writer.send(f"{url}/rows", {"rows": [message("x" * 90_000)]}).status_code == 200
 
 
-@pytest.mark.django_db(transaction=True)
-async def test_a_body_over_the_limit_that_comes_in_pieces_without_its_size_is_refused(writer, url, settings):
+async def test_a_body_over_the_limit_that_comes_in_pieces_without_its_size_is_refused(
+    application, writer, url, settings
+):
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100_000
     headers = [(name.lower().encode(), value.encode()) for name, value in writer.headers.items()]
     scope = {
@@ -41,6 +41,8 @@ async def test_a_body_over_the_limit_that_comes_in_pieces_without_its_size_is_re
         await exchange.send_input({"type": "http.request", "body": b" " * 50_000, "more_body": True})
     await exchange.send_input({"type": "http.request", "body": b"{}", "more_body": False})
     assert (await exchange.receive_output(20))["status"] == 413
+    assert b"too_large" in (await exchange.receive_output(20))["body"]
+    await exchange.wait(20)
 
 
 def test_a_token_that_asks_too_often_is_told_when_to_ask_again(reader, url, settings):

@@ -1,7 +1,7 @@
 """What the API tells of a session: pages by keys, the context at any moment, events, passes, summaries."""
 
 import pytest
-from conftest import message
+from api_client import message
 from row_builder import RowBuilder, assistant, result, user
 
 from sessions_app import services
@@ -198,7 +198,7 @@ def test_a_turn_is_finished_once(writer, url, rows):
         ("{url}/passes", 4),
         ("{url}/summaries", 4),
         ("{url}/events", 4),
-        ("{url}/occupancy", 6),
+        ("{url}/occupancy", 5),
         ("{url}/runs", 4),
         ("{url}/export", 6),
     ],
