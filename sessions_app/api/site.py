@@ -57,4 +57,8 @@ for module in (
     runs,
     exports,
 ):
+    for address in module.router.path_operations.values():
+        for operation in address.operations:
+            # Named once, for programs; people read the same name as words.
+            operation.summary = str(operation.operation_id).replace("_", " ").capitalize()
     api.add_router("", module.router)

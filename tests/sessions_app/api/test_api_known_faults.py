@@ -4,10 +4,12 @@ import json
 
 import pytest
 from django.contrib.auth.models import User
-from row_builder import RowBuilder
+from row_builder import COUNTER, RowBuilder
 
+from compaction.extractive import ExtractiveSummarizer
 from sessions_app import services
-from sessions_app.models import MemberRole, MessageRow
+from sessions_app.finalizing import finalize_turns
+from sessions_app.models import MemberRole, MessageRow, Session
 from sessions_app.queries.totals import recounted
 
 pytestmark = pytest.mark.django_db
@@ -53,21 +55,43 @@ def test_a05_page_list_single_read_and_export_tell_the_same_of_a_row(past, sessi
     client.force_login(member)
     for row in listed:
         page = client.get(f"/s/{session.public_id}/row/{row['id']}/raw/").json()
-        shared = ("position", "kind", "born_seq", "died_seq", "made_by_pass", "archived_by_pass", "tokens", "turn")
-        assert {name: page[name] for name in shared if name in page} == {
-            name: row[name] for name in shared if name in page
-        }
+        shared = (
+            "position",
+            "kind",
+            "born_seq",
+            "died_seq",
+            "made_by_pass",
+            "archived_by_pass",
+            "tokens",
+            "token_counter",
+        )
+        assert [page[name] for name in shared] == [row[name] for name in shared]
         assert page["content"] == row["message"].get("content")
 
 
-def test_a06_half_a_surrogate_pair_is_marked_and_stops_neither_reading_nor_a_pass(writer, reader, url, session):
-    writer.send(f"{url}/rows", '{"rows": [{"message": {"role": "user", "content": "x \\udc88 y"}}]}')
-    RowBuilder(session.pk).turns(3)
-    assert writer.send(f"{url}/turns/finish", {}).status_code == 200
+def test_a06_half_a_surrogate_pair_is_marked_and_stops_neither_reading_nor_a_pass(writer, reader):
+    small = {"micro_compact": True, "threshold_floor": False, "target_ratio": 0.05, "protect_first_n": 0}
+    writer.send("/projects/review/settings", {"compression": small}, "PUT")
+    made = writer.send("/projects/review/sessions", {"title": "small", "window_tokens": 20_000}).json()
+    url, session_id = f"/sessions/{made['id']}", Session.objects.get(public_id=made["id"]).pk
+    RowBuilder(session_id).turns(1)
+    broken = '{"role": "assistant", "content": "x \\udc88 y, said with a few more words"}'
+    asked = '{"role": "user", "content": "why \\ud800?"}'
+    sent = writer.send(f"{url}/rows", f'{{"rows": [{{"message": {asked}}}, {{"message": {broken}}}]}}')
+    assert sent.status_code == 200
+    RowBuilder(session_id).turns(20)
+    for _ in range(3):
+        writer.send(f"{url}/turns/finish", {})
+        finalize_turns(session_id, ExtractiveSummarizer(COUNTER), COUNTER)
+        RowBuilder(session_id).turns(1)
+    passes = reader.get(f"{url}/passes").json()["passes"]
+    assert [one["outcome"] for one in passes] == ["absorbed"] * 3
+    assert reader.get(url).json()["last_error"] == ""
     for path in ("", "/rows", "/context", "/events", "/export", "/passes", "/summaries", "/occupancy"):
         assert reader.get(url + path).status_code == 200
-    assert reader.get(f"{url}/rows").json()["rows"][0]["message"]["content"] == "x \ufffd y"
-    assert found(reader, "review") == ["A long review"]
+    rows = reader.get(f"{url}/rows", state="all").json()["rows"]
+    assert [row["archived_by_pass"] for row in rows if "\ufffd y" in str(row["message"])][0] is not None
+    assert found(reader, "small") == ["small"]
 
 
 @pytest.mark.parametrize("words", ["123", "HN", "1", "é", "客"])

@@ -134,6 +134,17 @@ def test_a_number_that_names_nothing_is_not_found(list_name, part, url, past, re
     require_problem(reader.get(f"{url}/{list_name}/{part}"), 404, "not_found")
 
 
+def test_a_fault_of_ours_is_loud_in_the_log_and_tells_the_other_side_nothing_of_it(reader, monkeypatch, caplog):
+    def fail(project):
+        raise RuntimeError("the secret details")
+
+    monkeypatch.setattr("sessions_app.api.projects.shape_project", fail)
+    response = reader.get("/projects/review")
+    require_problem(response, 500, "internal")
+    assert b"secret" not in response.content
+    assert "the secret details" in caplog.text
+
+
 def test_a_method_that_an_address_lacks_is_refused_with_those_it_has(reader, url):
     response = reader.send(url, {}, "DELETE")
     require_problem(response, 405, "method_not_allowed")
