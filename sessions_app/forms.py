@@ -92,7 +92,6 @@ class TranscriptForm(forms.Form):
     before = KeyField(required=False)
     end = forms.BooleanField(required=False)
     open = forms.CharField(required=False, max_length=20)
-    message = forms.IntegerField(required=False, min_value=0, max_value=MAX_POSITION)
     at = forms.IntegerField(required=False, min_value=0, max_value=MAX_POSITION)
     # `pass` is a word of Python.
     vars()["pass"] = forms.IntegerField(required=False, min_value=1, max_value=MAX_POSITION)
@@ -104,10 +103,6 @@ class TranscriptForm(forms.Form):
     def row_filter(self) -> RowFilter:
         """Which rows to show."""
         return RowFilter(self._said("show") or RowFilter.ALL)
-
-    def first_message(self) -> int:
-        """The first message of a page of the model view."""
-        return self._said("message") or 0
 
     def seq(self) -> int | None:
         """The event at which to look, None for now."""

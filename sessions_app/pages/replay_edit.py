@@ -157,19 +157,25 @@ def simulated_rows(step: ReplayStep) -> dict[int, EditLine]:
     }
 
 
-def simulated_line(row: dict[str, object], sign: str, step_number: int) -> EditLine:
-    tokens = row.get("tokens")
+def simulated_line(row: dict[str, Any], sign: str, step_number: int) -> EditLine:
+    """A row that a simulation made: a summary, named after its step, or a stub in the place of its original."""
+    is_summary = str(row.get("kind", "")).endswith("summary")
+    text = "" if is_summary else one_line(str(row.get("text") or ""))
     return EditLine(
-        sign,
-        f"s{step_number}",
-        int(str(row["position"])),
-        None,
-        "summary",
-        "",
-        False,
-        tokens if isinstance(tokens, int) else None,
-        False,
+        sign=sign,
+        label=f"s{step_number}" if is_summary else str(row["position"]),
+        position=int(row["position"]),
+        row_id=None,
+        role="summary" if is_summary else str(row.get("role") or ""),
+        text=text,
+        is_code=False,
+        tokens=row.get("tokens"),
+        is_user=False,
     )
+
+
+def one_line(text: str) -> str:
+    return " ".join(without_terminal_codes(text[: 4 * LINE_CHARS]).split())[:LINE_CHARS]
 
 
 def neighbourhood(change: _Change) -> list[int]:
@@ -204,7 +210,7 @@ def line_of(row: SourceRow, sign: str, names: dict[int, int]) -> EditLine:
         text, is_code = f"{call.name} {argument_line(call.arguments)}", True
         if len(row.calls) > 1:
             text += f" (+{len(row.calls) - 1})"
-    first = " ".join(without_terminal_codes(text[: 4 * LINE_CHARS]).split())[:LINE_CHARS]
+    first = one_line(text)
     return EditLine(
         sign,
         str(row.position),
@@ -248,7 +254,8 @@ def build(
         Fold(None if is_partial else in_front, None, None, False, False),
         Fold(None if is_partial else behind, None, None, False, True),
     )
-    text = summary.text if summary is not None else (facts.summary_after if inserted else None)
+    brings_summary = any(one.role == "summary" for one in inserted)
+    text = summary.text if summary is not None else (facts.summary_after if brings_summary else None)
     archived = [one for one in listed if one.sign and one.role != "summary"]
     superseded = [one for one in listed if one.sign and one.role == "summary"]
     return EditView(

@@ -18,7 +18,9 @@ from sessions_app.rendering.markdown import render_markdown, without_terminal_co
 
 SHOWN_CHARS = 3_000
 SHOWN_SYSTEM_CHARS = 700
+SHOWN_LINES = 80
 SHORT_RESULT_CHARS = 1_500
+SHORT_RESULT_LINES = 60
 ARGUMENT_LINE_CHARS = 160
 MARKDOWN_ROLES = frozenset({Role.USER, Role.ASSISTANT, Role.SYSTEM, Role.DEVELOPER})
 
@@ -138,7 +140,11 @@ def view_row(row: SourceRow, results: Sequence[SourceRow] = ()) -> RowView:
 
 
 def cut_at_line(text: str, limit: int) -> str:
-    """The text up to the last line break within `limit` characters, or up to the limit where there is none."""
+    """The text up to the last line break within `limit` characters, or up to the limit where there is none; never
+    more than `SHOWN_LINES` lines."""
+    lines = text.split("\n", SHOWN_LINES)
+    if len(lines) > SHOWN_LINES:
+        text = "\n".join(lines[:SHOWN_LINES])
     if len(text) <= limit:
         return text
     start = text[:limit]
@@ -158,7 +164,7 @@ def view_call(call: SourceCall, results: Sequence[SourceRow]) -> CallView:
 
 
 def view_result(row: SourceRow) -> ResultView:
-    is_short = row.text.chars <= SHORT_RESULT_CHARS
+    is_short = row.text.chars <= SHORT_RESULT_CHARS and row.lines <= SHORT_RESULT_LINES
     return ResultView(
         row=row,
         text=without_terminal_codes(row.text.start) if is_short else "",

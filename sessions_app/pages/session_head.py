@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from compaction.threshold import occupancy_pct
-from sessions_app.models import PolicyRevision, Session, SessionStatus, SummaryRevision
+from sessions_app.models import PolicyRevision, Session, SessionStatus, SummaryRevision, Turn
 from sessions_app.pages.forecast import Sentence, read_forecast, threshold_words
 from sessions_app.pages.outlook import Outlook, read_outlook
 from sessions_app.rendering.gauge import Gauge, Zone, draw_gauge
 from sessions_app.stored_transcript import StoredTranscript
+
+
+class Activity(StrEnum):
+    """What goes on in a session right now."""
+
+    TURN_RUNS = "turn"
+    PASS_RUNS = "pass"
+    IDLE = "idle"
+    ENDED = "ended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +34,15 @@ class SessionHead:
     policy_number: int | None
     summary_number: int | None
     rows_total: int
-    is_running: bool
+    activity: Activity
+    running_turn: int
 
 
 def read_head(session: Session) -> SessionHead:
     """The head as the session is now. `session` comes with its project."""
     transcript = StoredTranscript(session)
     outlook = read_outlook(session, transcript)
+    activity = activity_of(session, Turn.objects.filter(session_id=session.pk, number=session.turns_total).first())
     newest_policy = PolicyRevision.objects.filter(project_id=session.project_id).order_by("-number")
     newest_summary = SummaryRevision.objects.filter(session_id=session.pk).order_by("-number")
     return SessionHead(
@@ -42,8 +54,18 @@ def read_head(session: Session) -> SessionHead:
         policy_number=newest_policy.values_list("number", flat=True).first(),
         summary_number=newest_summary.values_list("number", flat=True).first(),
         rows_total=session.live_rows - session.summary_rows + session.archived_rows + session.rewound_rows,
-        is_running=session.status == SessionStatus.LIVE,
+        activity=activity,
+        running_turn=session.turns_total,
     )
+
+
+def activity_of(session: Session, newest: Turn | None) -> Activity:
+    """What goes on, by the session's status and its newest turn."""
+    if session.status == SessionStatus.ENDED:
+        return Activity.ENDED
+    if newest is not None and newest.finalizing_at is not None and newest.ended_at is None:
+        return Activity.PASS_RUNS
+    return Activity.TURN_RUNS if session.status == SessionStatus.LIVE else Activity.IDLE
 
 
 def gauge_of(session: Session, outlook: Outlook) -> Gauge:

@@ -205,7 +205,7 @@ class TranscriptReader:
 
     def _with_summaries(self, items: list[StandingItem], lower: Key | None, upper: Key | None) -> list[StandingItem]:
         """Live summary rows, each behind the last group of the pass that made it, else at its own place."""
-        rows = read_live_summaries(self._session)
+        rows = read_live_summaries(self._session) if self._session.summary_rows else []
         passes = passes_by_id(self._session.pk, (row.made_by_id for row in rows))
         for row in rows:
             made_by = passes.get(row.made_by_id) if row.made_by_id is not None else None

@@ -64,6 +64,11 @@ def beyond(rows: QuerySet[MessageRow], after: Key | None, before: Key | None) ->
     return rows
 
 
+def from_key(rows: QuerySet[MessageRow], start: Key | None) -> QuerySet[MessageRow]:
+    """Rows from one key on, itself included."""
+    return rows if start is None else beyond(rows, (start[0], start[1] - 1), None)
+
+
 def between(rows: QuerySet[MessageRow], first: Key, last: Key) -> QuerySet[MessageRow]:
     """Rows from one key to another, both included."""
     return beyond(rows, (first[0], first[1] - 1), (last[0], last[1] + 1))

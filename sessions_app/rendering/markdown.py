@@ -35,12 +35,14 @@ ALLOWED_ATTRIBUTES = {
 LINK_SCHEMES = frozenset({"http", "https", "mailto"})
 # Terminal colours and cursor movements mean nothing on a page; raw JSON keeps them.
 TERMINAL_CODES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-HEADING_SHIFT = 2  # a page's own headings are h1 and h2
+HIGHEST_HEADING = 3
 
 
 def render_markdown(text: str) -> SafeString:
     """`text` as HTML that is safe to print. Headings start at h3; HTML in the text is shown, not obeyed."""
-    html = parser().render(without_terminal_codes(text))
+    tokens = parser().parse(without_terminal_codes(text))
+    settle_headings(tokens)
+    html = parser().renderer.render(tokens, parser().options, {})
     return mark_safe(
         nh3.clean(
             html,
@@ -70,8 +72,6 @@ def parser() -> MarkdownIt:
     markdown = TranscriptMarkdown("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
     markdown.add_render_rule("image", render_picture)
     markdown.add_render_rule("link_open", render_link)
-    markdown.add_render_rule("heading_open", render_heading)
-    markdown.add_render_rule("heading_close", render_heading)
     return markdown
 
 
@@ -102,10 +102,9 @@ def render_picture(
     return f'<span class="tag">{escape(words)}</span>'
 
 
-def render_heading(
-    renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: MutableMapping[str, Any]
-) -> str:
-    """Headings move down by two levels, to h3 at most and h6 at least."""
-    token = tokens[index]
-    token.tag = f"h{min(6, int(token.tag[1]) + HEADING_SHIFT)}"
-    return renderer.renderToken(tokens, index, options, env)
+def settle_headings(tokens: Sequence[Token]) -> None:
+    """Let the highest heading be h3, and the others follow: a page's own end at h2, and no level is skipped."""
+    headings = [token for token in tokens if token.type in ("heading_open", "heading_close")]
+    shift = HIGHEST_HEADING - min((int(token.tag[1]) for token in headings), default=HIGHEST_HEADING)
+    for token in headings:
+        token.tag = f"h{min(6, int(token.tag[1]) + shift)}"

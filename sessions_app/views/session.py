@@ -33,7 +33,7 @@ def session(request: PageRequest, public_id: str) -> HttpResponse:
     context: dict[str, Any] = {"section": "sessions", "tab": "transcript", "session": found, "head": head}
     context["row_filter"] = row_filter
     if row_filter is RowFilter.MODEL:
-        context["model_page"] = read_model_page(found, form.first_message(), form.seq())
+        context["model_page"] = read_model_page(found, place.after, form.seq())
         return render(request, "session/model.html", with_frame(request, found, context))
     transcript = TranscriptReader(found, row_filter, head.outlook).read(place)
     context |= {"items": with_zone_labels(transcript.items, head, row_filter), "place": place}
