@@ -23,7 +23,7 @@ def test_the_keys_lead_from_the_list_into_a_session_to_a_pass_and_through_its_re
     expect(page.get_by_role("heading", name="Untangle the parser")).to_be_visible()
     reader.press("c")
     expect(page.locator(".pass.is-target")).to_contain_text("Pass 1")
-    page.locator(".pass.is-target").get_by_role("link", name="replay").click()
+    page.get_by_role("link", name="Replay pass 1", exact=True).click()
     expect(page.get_by_role("heading", name="Pass 1, step 1: the zones")).to_be_visible()
     for step in ("the exchange found", "the text sent", "the reply", "the edit", "the effect in the database"):
         reader.press("ArrowRight")
@@ -176,7 +176,7 @@ def test_without_scripts_a_session_a_pass_a_replay_and_the_theme_still_work(open
     page.get_by_role("link", name="Untangle the parser").click()
     page.get_by_role("link", name="Open all passes").click()
     expect(page.locator("#p1 .row").first).to_be_visible()
-    page.locator("#p1").get_by_role("link", name="replay").click()
+    page.get_by_role("link", name="Replay pass 1", exact=True).click()
     page.get_by_role("link", name="Next step").click()
     expect(page.locator("h1")).to_have_text("Pass 1, step 2: the exchange found")
     page.get_by_role("link", name="next pass").click()

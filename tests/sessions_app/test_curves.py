@@ -1,0 +1,98 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sessions_app.rendering.curve import MAX_POINTS, Point, draw_curve, draw_sparkline, thin_out
+from sessions_app.rendering.gauge import Zone, draw_gauge
+from sessions_app.rendering.rail import Mark, lay_out
+
+shares = st.one_of(st.none(), st.floats(0, 300, allow_nan=False))
+
+
+def points_of(values):
+    return [Point(seq, value) for seq, value in enumerate(values, start=1)]
+
+
+def test_unknown_points_break_the_line_and_leave_a_gap():
+    curve = draw_curve(points_of([10.0, 20.0, None, None, 30.0, 40.0]))
+    assert curve.path.count("M") == 2
+    assert len(curve.gaps) == 1
+    assert curve.gaps[0].left_pct == curve.left_pct(2)
+
+
+def test_a_session_of_which_nothing_is_known_has_no_line():
+    curve = draw_curve(points_of([None, None, None]))
+    assert curve.path == ""
+    assert curve.gaps[0].width_pct == 100.0
+
+
+@given(st.lists(shares, min_size=1, max_size=50))
+def test_every_known_point_is_drawn_inside_the_box(values):
+    curve = draw_curve(points_of(values))
+    for place in curve.path.replace("M", "L").split("L")[1:]:
+        x, y = map(float, place.split())
+        assert 0 <= x <= 1_000
+        assert 0 <= y <= 100
+
+
+@given(st.lists(shares, min_size=MAX_POINTS + 1, max_size=3 * MAX_POINTS))
+def test_thinning_keeps_the_ends_the_extremes_and_every_unknown_point(values):
+    points = points_of(values)
+    thinned = thin_out(points)
+    assert [point.seq for point in thinned] == sorted({point.seq for point in thinned})
+    assert {points[0], points[-1]} <= set(thinned)
+    assert [point for point in points if point.pct is None] == [point for point in thinned if point.pct is None]
+    known = [point.pct for point in points if point.pct is not None]
+    kept = [point.pct for point in thinned if point.pct is not None]
+    assert not known or (min(known), max(known)) == (min(kept), max(kept))
+
+
+def test_a_sparkline_of_nothing_known_is_none():
+    assert draw_sparkline([None, None]) is None
+
+
+def test_a_sparkline_near_the_threshold_is_hot():
+    assert draw_sparkline([10.0, 95.0]).is_hot
+    assert not draw_sparkline([10.0, 85.0]).is_hot
+
+
+def test_gauge_segments_follow_each_other_and_fill_the_used_part():
+    gauge = draw_gauge(((Zone.HEAD, 100), (Zone.SUMMARY, 0), (Zone.MIDDLE, 300), (Zone.TAIL, 100)), 800, 1_000, 62.5)
+    assert [segment.zone for segment in gauge.segments] == [Zone.HEAD, Zone.MIDDLE, Zone.TAIL]
+    assert [segment.left_pct for segment in gauge.segments] == [0.0, 10.0, 40.0]
+    assert gauge.threshold_pct == 80.0
+    assert gauge.used_tokens == 500
+
+
+def test_a_gauge_without_window_and_threshold_is_as_long_as_what_is_there():
+    gauge = draw_gauge(((Zone.HEAD, 50), (Zone.TAIL, 150)), None, None, None)
+    assert sum(segment.width_pct for segment in gauge.segments) == 100.0
+    assert gauge.threshold_pct is None
+
+
+def marks_at(*places, current=None):
+    return [
+        Mark(number, "micro", "", "/", place, place, is_current=number == current)
+        for number, place in enumerate(places, start=1)
+    ]
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=100))
+def test_marks_stay_on_the_rail_and_in_order(places):
+    laid = lay_out(marks_at(*sorted(places)))
+    shown = [mark.shown_pct for mark in laid]
+    assert shown == sorted(shown)
+    assert min(shown) >= 0
+    assert max(shown) <= 100
+
+
+def test_neighbours_are_pushed_apart_and_keep_a_leader():
+    first, second = lay_out(marks_at(50.0, 50.1))
+    assert second.shown_pct - first.shown_pct >= 0.8
+    assert second.is_moved
+
+
+def test_the_current_mark_always_has_its_number():
+    laid = lay_out(marks_at(*[10 + place / 10 for place in range(20)], current=7))
+    assert laid[6].has_label
+    assert laid[6].has_narrow_label
+    assert sum(mark.has_label for mark in laid) < len(laid)
