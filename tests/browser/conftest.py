@@ -21,8 +21,6 @@ from reader import PASSWORD, Reader
 
 from sessions_app import services
 
-os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-
 PATIENCE_SECONDS = 20
 CHROMIUM = next((path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), "chromium")
 ARGUMENTS = [
@@ -36,9 +34,15 @@ ARGUMENTS = [
 expect.set_options(timeout=15_000)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium():
-    with sync_playwright() as playwright:
+    """A browser for the tests of one file. Not for the whole run: while it lives, no other test can run a loop.
+
+    Django keeps other connections while a loop runs. Those from before are closed, or `hang_up` would cut them.
+    """
+    connections.close_all()
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
         browser.close()
