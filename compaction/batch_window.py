@@ -34,7 +34,7 @@ def batch_window(transcript: Transcript, zones: Zones) -> BatchWindow:
     """The window of a batch in `zones`. Its `covered` is empty when nothing can be compacted."""
     zones = cut_tail(transcript, zones)
     middle = [row for row in transcript.forward(zones.middle_start) if zones.holds_in_middle(row.key)]
-    kept = _newest_request(middle) if zones.is_tail_cut and not _tail_holds_request(transcript, zones) else ()
+    kept = () if _tail_holds_request(transcript, zones) else _newest_request(middle)
     kept_ids = {row.id for row in kept}
     covered = tuple(row for row in middle if not row.is_summary and row.id not in kept_ids)
     return BatchWindow(zones, covered, tuple(transcript.summaries()), kept)

@@ -273,6 +273,16 @@ def test_the_request_of_the_newest_turn_stays_live_in_front_of_a_tail_that_begin
     assert live[place + 2].role is Role.ASSISTANT
 
 
+def test_another_batch_inside_the_same_turn_keeps_its_request_too():
+    long_turn = one_long_turn(200)[3:]
+    long_turn[0] = user("do it all, and mind this: " + "detail " * 600)
+    session = Session(rows_of(*[row.message for row in chat(2)], *long_turn))
+    assert session.run().outcome == Outcome.COMPACTED
+    request = next(row for row in session.rows() if row.message == long_turn[0])
+    session.run(is_manual=True)
+    assert request in session.rows()
+
+
 def test_an_unanswered_request_that_is_covered_is_the_task_as_it_was_put():
     messages = [row.message for row in full(20)]
     messages += [user("then fix the parser,\nbut leave lexer.py alone"), assistant("", call("stopped"))]
