@@ -115,6 +115,7 @@ _FENCES: Final = ("<transcript_part>", "</transcript_part>", "<running_notes>", 
 _SHORT_CHARS: Final = 600
 _SENTENCE_CHARS: Final = 120
 _ECHO_PROBE_CHARS: Final = 200
+_SHOWN_CHARS: Final = 200
 
 
 def judge_reply(reply: Reply, request: SummaryRequest) -> Usable | Unusable:
@@ -201,6 +202,7 @@ def _is_echo(text: str, request: SummaryRequest) -> bool:
 
 
 def _shown(text: str) -> str:
-    """The beginning of an unusable answer, redacted, for people who look for the cause."""
-    short = " ".join(text.split())
-    return redact(short[:200]).text + ("…" if len(short) > 200 else "")
+    """The beginning of an unusable answer, for people who look for the cause. Redacted before it is cut: half a secret
+    would not be known for one."""
+    shown = redact(" ".join(text.split())).text
+    return shown[:_SHOWN_CHARS] + ("…" if len(shown) > _SHOWN_CHARS else "")

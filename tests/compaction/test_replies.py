@@ -118,3 +118,11 @@ def test_e20_the_frame_of_a_quoted_summary_is_not_stored_again():
     assert OPENING not in judged.text
     assert END_MARK not in judged.text
     assert "keep sqlite" in judged.text
+
+
+def test_a_secret_at_the_place_where_an_unusable_answer_is_cut_is_not_shown_in_part():
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    judged = judge_reply(Reply(text=None, refusal="no " * 60 + secret + " is a key"), REQUEST)
+    assert isinstance(judged, Unusable)
+    assert secret[:12] not in judged.detail
+    assert "[REDACTED]" in judged.detail
