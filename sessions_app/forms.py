@@ -13,6 +13,8 @@ from sessions_app.pages.session_list import Period, SessionFilters, SessionOrder
 from sessions_app.pages.transcript import Place, RowFilter
 
 MAX_POSITION: Final = 2**62
+# The database numbers the characters of a text from 1 and in four bytes.
+MAX_CHAR: Final = 2**31 - 2
 
 
 PERIODS = (
@@ -75,7 +77,7 @@ class KeyField(forms.CharField):
 
     def to_python(self, value: object) -> tuple[int, int] | None:  # type: ignore[override]
         position, _, row_id = str(value or "").partition("-")
-        if position.isdigit() and row_id.isdigit() and len(position) < 19 and len(row_id) < 19:
+        if position.isdecimal() and row_id.isdecimal() and len(position) < 19 and len(row_id) < 19:
             return int(position), int(row_id)
         return None
 
@@ -129,13 +131,13 @@ class TranscriptForm(forms.Form):
 
     def _said_pass(self) -> int | None:
         opened = self._said("open") or ""
-        return int(opened) if opened.isdigit() and len(opened) < 10 else None
+        return int(opened) if opened.isdecimal() and len(opened) < 10 else None
 
 
 class PieceForm(forms.Form):
     """Which piece of a long text is asked for, and whether it goes into a tool call's result."""
 
-    first = forms.IntegerField(required=False, min_value=0, max_value=MAX_POSITION)
+    first = forms.IntegerField(required=False, min_value=0, max_value=MAX_CHAR)
     part = forms.ChoiceField(required=False, choices=[("result", "result"), ("next", "next")])
 
     def _said(self, name: str) -> Any:

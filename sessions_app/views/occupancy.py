@@ -33,7 +33,7 @@ def occupancy(request: PageRequest, public_id: str) -> HttpResponse:
         "session": found,
         "head": read_head(found),
         "chart": read_chart(found),
-        "events": read_event_page(found, int(before) if before.isdigit() and len(before) < 19 else None),
+        "events": read_event_page(found, int(before) if before.isdecimal() and len(before) < 19 else None),
     }
     return render(request, "session/occupancy.html", context)
 

@@ -43,7 +43,7 @@ def run(request: PageRequest, public_id: str, run_id: int) -> HttpResponse:
     found = get_run(request.user, public_id, run_id)
     after = request.GET.get("after", "")
     page = read_run(
-        found, int(after) if after.isdigit() and len(after) < 10 else 0, only_passes="passes" in request.GET
+        found, int(after) if after.isdecimal() and len(after) < 10 else 0, only_passes="passes" in request.GET
     )
     context = {"section": "sessions", "tab": "runs", "session": found.session, "page": page, "run": found}
     if request.htmx:

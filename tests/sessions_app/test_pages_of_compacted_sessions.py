@@ -103,3 +103,14 @@ def test_a_version_of_the_summary_that_was_withdrawn_is_not_shown_as_live(talk, 
     live = page(rows.session, "summary/").count("live")
     services.undo_last_pass(rows.session_id)
     assert page(rows.session, "summary/").count("live") < live
+
+
+@pytest.mark.parametrize("path", ["?open=²", "?after=²-1", "occupancy/?before=²", "?row=²"])
+def test_signs_that_only_look_like_numbers_count_as_not_said(rows, page, path):
+    rows.turns(1)
+    page(rows.session, path)
+
+
+def test_a_piece_of_a_text_that_begins_beyond_all_texts_is_the_first_piece(rows, page):
+    [row_id, *_] = rows.append(NewMessage(Message(Role.USER, "the whole of it")))
+    assert "the whole of it" in page(rows.session, f"row/{row_id}/?first={2**40}")
