@@ -240,7 +240,8 @@ def _save_summaries(
             number=number + index,
             kind=SummaryKind(made.kind),
             text=record.summary_after if len(summaries) == 1 else row.content,
-            tokens=record.rolling_summary_tokens if len(summaries) == 1 else row.tokens,
+            # A batch leaves no rolling summary, so its size is the row's own, with its frame.
+            tokens=record.rolling_summary_tokens if row.kind == RowKind.MICRO_SUMMARY.value else row.tokens,
             compaction_pass=made,
             row=row,
         )
