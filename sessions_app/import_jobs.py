@@ -1,4 +1,5 @@
-"""An import that a person started on the import page: file by file, with progress; uploads are removed at the end."""
+"""An import that a person started on the import page: file by file, with progress; uploads are removed at the end,
+however it comes."""
 
 from __future__ import annotations
 
@@ -16,16 +17,27 @@ logger = logging.getLogger(__name__)
 def run_import_job(job_id: int) -> None:
     """Import the files of a queued job. After a crash it begins anew: what is in already is recognised."""
     job = ImportJob.objects.select_related("project").filter(pk=job_id).first()
-    if job is None or job.status not in (JobStatus.QUEUED, JobStatus.RUNNING):
+    if job is None:
         return
-    begin_import(job)
     paths = [Path(file["path"]) for file in job.files]
+    if job.status in (JobStatus.QUEUED, JobStatus.RUNNING):
+        begin_import(job)
+        _run(job, paths)
+    _remove(paths)
+
+
+def _run(job: ImportJob, paths: list[Path]) -> None:
     try:
         status = _import(job, paths)
     except Exception as error:
         finish_import(job, JobStatus.FAILED, error=f"The import ended with a fault of ours ({type(error).__name__}).")
+        # Only once that is stored: an import whose end could not be noted begins anew and needs its files.
+        _remove(paths)
         raise
     finish_import(job, status)
+
+
+def _remove(paths: list[Path]) -> None:
     for path in paths:
         path.unlink(missing_ok=True)
 

@@ -9,7 +9,7 @@ from row_builder import NewMessage, RowBuilder, assistant, call, result, user
 
 from compaction.endpoints.gates import PROCESS_GATES
 from compaction.messages import Message, Role
-from sessions_app import services
+from sessions_app import import_jobs, services
 from sessions_app.models import CompactionPass, ImportJob, MessageRow, ReplayRun, Session, Turn, TurnStep
 from sessions_app.queries.calls import totals_of_session
 from sessions_app.queries.totals import counted, recounted
@@ -148,12 +148,21 @@ def test_a_worker_reads_uploads_and_removes_them_when_it_has_told_what_came_of_e
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_cancelled_import_does_not_begin(project, uploads):
+def test_a_cancelled_import_does_not_begin_and_leaves_no_upload(project, uploads, tmp_path):
     job = request_import(project, uploads)
     assert cancel_import(job.pk)
     work()
     assert ImportJob.objects.get().status == "cancelled"
     assert not Session.objects.exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_import_that_breaks_is_told_so_and_leaves_no_upload(project, uploads, tmp_path, monkeypatch):
+    monkeypatch.setattr(import_jobs, "import_paths", lambda *arguments: 1 / 0)
+    request_import(project, uploads)
+    work()
+    assert ImportJob.objects.get().status == "failed"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_job_of_a_worker_that_died_is_run_by_the_next_one(talked):
