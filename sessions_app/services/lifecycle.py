@@ -7,7 +7,6 @@ from typing import Final
 
 from django.db import transaction
 
-from compaction.state import CompactionState
 from compaction.storable import storable_text
 from sessions_app import clock
 from sessions_app.mapping import state_json, state_of
@@ -69,16 +68,11 @@ def end_session(session_id: int, reason: str) -> None:
         session.status = SessionStatus.ENDED
         session.ended_at = clock.now()
         session.end_reason = storable_text(reason)
-        session.state = state_json(totals_only(state_of(session.state)))
+        session.state = state_json(state_of(session.state).at_session_end())
         # A pass that is under way must not bring the state back.
         session.compaction_revision += 1
         record_event(session, EventKind.ENDED)
         save_locked(session, "status", "ended_at", "end_reason", "state")
-
-
-def totals_only(state: CompactionState) -> CompactionState:
-    """A state that remembers how much was done, and nothing of what."""
-    return CompactionState(passes_total=state.passes_total, tokens_saved_total=state.tokens_saved_total)
 
 
 def hold_passes(session_id: int, for_turns: int | None = None) -> None:
