@@ -100,10 +100,6 @@ class ImportPage:
     def sessions_total(self) -> int:
         return sum(len(file.sessions) for file in self.files)
 
-    @property
-    def errors_total(self) -> int:
-        return sum(1 for file in self.files if file.error)
-
 
 def newest_jobs(projects: QuerySet[Project]) -> QuerySet[ImportJob]:
     """The newest imports into the projects the reader may see."""

@@ -51,13 +51,6 @@ class OccupancyChart:
     has_unknown: bool
 
 
-def read_points(session: Session, most: int = MOST_POINTS) -> tuple[Point, ...]:
-    """Occupancy at about `most` events in order, passes always among them."""
-    overhead = session.fixed_overhead_tokens or 0
-    found = read_totals(session, most)
-    return tuple(Point(seq, occupancy_pct(live, threshold, overhead)) for seq, live, threshold in found)
-
-
 def read_curve_points(session: Session) -> tuple[tuple[Point, ...], bool]:
     """Points to draw, and whether they are tokens: without any known share the growth itself is still a fact."""
     overhead = session.fixed_overhead_tokens or 0
