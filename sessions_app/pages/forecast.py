@@ -176,6 +176,9 @@ def blocked_sentence(session: Session, tokens: int) -> Sentence | None:
         case BlockedBy.INEFFECTIVE:
             text = _("**Automatic batches are paused until {}**: the last ones did not help enough.")
             return Sentence(say(text, moment_words(state.paused_until)), is_warning=True)
+        case BlockedBy.STRUCTURAL:
+            text = _("**Automatic batches are paused until {}**: the last one found nothing it could cut.")
+            return Sentence(say(text, moment_words(state.paused_until)), is_warning=True)
         case BlockedBy.TOO_FREQUENT:
             text = _("**Automatic batches are paused**: there were {} within ten minutes.")
             return Sentence(say(text, len(state.batch_committed_at)), is_warning=True)

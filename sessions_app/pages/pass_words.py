@@ -35,6 +35,7 @@ REASONS = {
     "refusal": gettext_lazy("the summarizer refused"),
     "cooldown": gettext_lazy("after a failure the next try waits"),
     "ineffective": gettext_lazy("the last batches did not help enough"),
+    "structural_backoff": gettext_lazy("the last batch found nothing it could cut"),
     "too_frequent": gettext_lazy("too many batches within ten minutes"),
     "no_compressible_window": gettext_lazy("there is nothing between head and tail that could be compacted"),
     "no_endpoint": gettext_lazy("the settings name no endpoint that could be asked"),

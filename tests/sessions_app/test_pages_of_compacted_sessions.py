@@ -2,7 +2,7 @@
 
 import pytest
 from django.contrib.auth.models import User
-from row_builder import NewMessage
+from row_builder import NewMessage, assistant, user
 from talk import Talk, passes
 
 from compaction.messages import Message, Role
@@ -80,6 +80,16 @@ def test_a_session_says_why_no_batch_runs_and_until_when(talk, rows, page):
     assert "1 failure" in text
     assert "starts a batch" not in text
     assert "after a failure the next try waits" in page(rows.session, "passes/")
+
+
+def test_a_session_says_that_the_last_batch_found_nothing_to_cut(talk, rows, page):
+    rows.append(user("word " * 6_000), assistant("yes"))
+    services.finish_turn(rows.session_id)
+    talk.finalize()
+    assert [one.reason for one in passes(rows)] == ["no_compressible_window"]
+    text = page(rows.session)
+    assert "the last one found nothing it could cut" in text
+    assert "starts a batch" not in text
 
 
 def test_a_branch_and_a_reset_session_can_be_read_like_any(talk, rows, page):
