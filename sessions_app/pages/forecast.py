@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -49,7 +49,7 @@ def say(pattern: str, *values: object) -> SafeString:
     """A translated pattern with values in it; the first part between two asterisks is set bold."""
     parts = pattern.split("**")
     html = "".join(f"<b>{part}</b>" if index % 2 else part for index, part in enumerate(parts))
-    return format_html(html, *values)
+    return format_html(html, *values) if values else mark_safe(html)
 
 
 def hold_sentences(session: Session) -> Iterator[Sentence]:
