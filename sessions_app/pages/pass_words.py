@@ -31,6 +31,12 @@ FAILED = frozenset(outcome.value for outcome in Outcome if outcome.is_failure)
 REASONS = {
     "timeout": gettext_lazy("the summarizer gave no reply in time"),
     "empty": gettext_lazy("the reply was empty"),
+    "thinking_only": gettext_lazy("the reply was thinking without an answer"),
+    "error_text": gettext_lazy("the reply was the text of an error"),
+    "bare_template": gettext_lazy("the reply was a template without facts"),
+    "tool_call_markup": gettext_lazy("the reply was a tool call"),
+    "echo_of_prompt": gettext_lazy("the reply repeated the question"),
+    "batch_off": gettext_lazy("batch compaction is off"),
     "length": gettext_lazy("the reply was cut off at its length limit"),
     "refusal": gettext_lazy("the summarizer refused"),
     "cooldown": gettext_lazy("after a failure the next try waits"),
@@ -74,8 +80,16 @@ def reason_words(facts: PassFacts) -> str:
 
 
 def words_of_reason(reason: str) -> str:
-    """A named reason for people."""
+    """A named reason for people. What a server answered stays as it is known: HTTP 500."""
+    if reason.startswith("http_"):
+        return _("the summarizer's server answered {}").format(reason.replace("_", " ").upper())
     return str(REASONS.get(reason, reason.replace("_", " ")))
+
+
+def why_words(facts: PassFacts) -> str:
+    """Reason and detail as one sentence without its full stop; empty when nothing is known."""
+    reason, detail = reason_words(facts), facts.detail.strip().rstrip(".")
+    return f"{reason}: {detail}" if reason and detail else reason or detail
 
 
 def kind_words(facts: PassFacts) -> str:

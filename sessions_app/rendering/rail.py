@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 MARK_GAP_PCT = 0.9
+# A shift smaller than a mark itself needs no leader.
+LEADER_FROM_PCT = 0.4
 WIDE_LABEL_GAP_PCT = 1.8
 NARROW_LABEL_GAP_PCT = 7.0
 
@@ -31,7 +33,7 @@ class Mark:
     @property
     def is_moved(self) -> bool:
         """Whether a leader must say where the pass happened."""
-        return abs(self.place_pct - self.shown_pct) > 0.1
+        return abs(self.place_pct - self.shown_pct) > LEADER_FROM_PCT
 
 
 def lay_out(marks: Sequence[Mark]) -> tuple[Mark, ...]:

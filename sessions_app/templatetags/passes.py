@@ -35,6 +35,7 @@ register.filter("pass_icon", pass_words.icon_of)
 register.filter("pass_kind", pass_words.kind_words)
 register.filter("pass_outcome", pass_words.outcome_words)
 register.filter("pass_reason", pass_words.reason_words)
+register.filter("pass_why", pass_words.why_words)
 register.filter("pass_failed", pass_words.is_failed)
 register.filter("pass_tokens", pass_words.tokens_of)
 
