@@ -12,7 +12,14 @@ from enum import StrEnum
 from typing import Final
 
 from compaction.anchors import attach_anchors
-from compaction.batch_guard import after_commit, after_failure, after_no_gain, after_nothing_to_cut, blocked_by
+from compaction.batch_guard import (
+    BlockedBy,
+    after_commit,
+    after_failure,
+    after_no_gain,
+    after_nothing_to_cut,
+    blocked_by,
+)
 from compaction.batch_prompt import batch_request
 from compaction.batch_window import BatchWindow, batch_window, first_position
 from compaction.budgets import summary_budget_tokens
@@ -52,6 +59,7 @@ class BatchPlan:
     """A batch to be made. request: None when the summarizer's window can't hold the question.
 
     is_critical: the window is nearly full, so the caller should have an extractive answer at hand (`settle_batch`).
+    held_by: why the summarizer is not asked all the same; empty when it is.
     """
 
     context: PassContext
@@ -64,6 +72,12 @@ class BatchPlan:
     is_critical: bool
     is_manual: bool
     now: float
+    held_by: str = ""
+
+    @property
+    def question(self) -> SummaryRequest | None:
+        """What to ask the summarizer; None when it has no room for it, or is not to be asked now."""
+        return None if self.held_by else self.request
 
 
 def plan_batch(
@@ -77,12 +91,12 @@ def plan_batch(
 ) -> Nothing | Settlement | BatchPlan:
     """What a batch would do at `now` (epoch seconds). A settlement means that it may not or can't run, and why."""
     tokens = context.fixed_overhead_tokens + transcript.live_tokens
-    reason = None if is_manual else _no_need(context, tokens)
+    reason = None if is_manual else no_need(context, tokens)
     if reason is not None:
         return Nothing(reason, state)
     is_critical = _is_critical(context, tokens)
-    blocked = None if is_manual or is_critical else blocked_by(state, tokens, now)
-    if blocked is not None:
+    blocked = None if is_manual else blocked_by(state, tokens, now)
+    if blocked is not None and not is_critical:
         return Settlement(_empty_record(transcript, state, context, Outcome.BLOCKED, blocked), state)
     policy = context.policy
     zones = find_zones(
@@ -104,10 +118,12 @@ def plan_batch(
         is_critical=is_critical,
         is_manual=is_manual,
         now=now,
+        held_by=BlockedBy.COOLDOWN if blocked is BlockedBy.COOLDOWN else "",
     )
 
 
-def _no_need(context: PassContext, tokens: int) -> BatchReason | None:
+def no_need(context: PassContext, tokens: int) -> BatchReason | None:
+    """Why no automatic batch is wanted at `tokens`; None when one is."""
     if not context.policy.runs_batch:
         return BatchReason.BATCH_OFF
     if context.threshold_tokens is None:
@@ -152,6 +168,8 @@ def settle_batch(plan: BatchPlan, reply: Reply | None, last_resort: Reply | None
 
 
 def _judge(plan: BatchPlan, reply: Reply | None) -> Usable | Unusable:
+    if plan.held_by:
+        return Unusable(plan.held_by, "the summarizer failed a short while ago and was not asked again")
     if plan.request is None or reply is None:
         detail = f"the summarizer's window of {plan.context.aux_window_tokens} tokens can't hold the question"
         return Unusable(UnusableReason.AUX_WINDOW_TOO_SMALL, detail)

@@ -72,6 +72,7 @@ def after_commit(
     """The state after a committed batch: the rolling summary and its cursor are gone, the totals stay."""
     committed = (*state.batch_committed_at, now)[-MOST_COMMITS:]
     state = CompactionState(
+        turns_since_pass=state.turns_since_pass,
         passes_total=state.passes_total,
         tokens_saved_total=state.tokens_saved_total,
         batch_strikes=state.batch_strikes,

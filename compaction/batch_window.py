@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from compaction.messages import Role, Row, RowKey
+from compaction.tool_pairs import pair_rounds
 from compaction.transcript import Transcript
 from compaction.zones import Zones
 
@@ -36,15 +37,28 @@ def batch_window(transcript: Transcript, zones: Zones) -> BatchWindow:
     middle = [row for row in transcript.forward(zones.middle_start) if zones.holds_in_middle(row.key)]
     kept = () if _tail_holds_request(transcript, zones) else _newest_request(middle)
     kept_ids = {row.id for row in kept}
-    covered = tuple(row for row in middle if not row.is_summary and row.id not in kept_ids)
-    return BatchWindow(zones, covered, tuple(transcript.summaries()), kept)
+    covered = [row for row in middle if not row.is_summary and row.id not in kept_ids]
+    return BatchWindow(zones, _whole_rounds(transcript, covered), tuple(transcript.summaries()), kept)
+
+
+def _whole_rounds(transcript: Transcript, covered: list[Row]) -> tuple[Row, ...]:
+    """`covered` without the calls and results whose partner lies outside: a result may stand behind a user row, in
+    the tail, and a call in the head. Such rows stay live, because neither makes sense without the other."""
+    rows = tuple(transcript.forward())
+    ids = {row.id for row in covered}
+    torn: set[int] = set()
+    for found in pair_rounds([row.message for row in rows]).values():
+        members = {rows[index].id for index in (found.index, *found.results)}
+        if members & ids and members - ids:
+            torn |= members
+    return tuple(row for row in covered if row.id not in torn)
 
 
 def cut_tail(transcript: Transcript, zones: Zones) -> Zones:
     """`zones`, or, where the newest turn alone is too large for a tail of whole turns, the zones with a tail that
     begins inside it, at the oldest complete edge within the budget.
 
-    The newest group is in the tail whatever it costs, and so is everything from the first open call on.
+    The newest group is in the tail whatever it costs, calls that still wait for a result included.
     """
     if not zones.is_tail_cut:
         return zones
@@ -67,7 +81,7 @@ def cut_tail(transcript: Transcript, zones: Zones) -> Zones:
 
 
 def _newest_rows(transcript: Transcript, zones: Zones) -> list[Row]:
-    """Rows from the newest back to just over the budget, in order; back to the first open call if there is one."""
+    """Rows from the newest back to just over the budget, in order."""
     rows: list[Row] = []
     tokens = 0
     for row in transcript.backward():

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from compaction.batch import BatchPlan, plan_batch, settle_batch
+from compaction.batch import BatchPlan, no_need, plan_batch, settle_batch
 from compaction.exchanges import resolve_cursor
 from compaction.extractive import ExtractiveSummarizer
 from compaction.live_rows import Applied, LiveRows
@@ -123,11 +123,11 @@ class Replay:
             yield from self._before_request(number)
 
     def _before_request(self, turn_number: int) -> Iterator[Step]:
+        if self._is_batch_due():
+            yield self._step(turn_number, self._batch(turn_number))
         pruned = self._prune()
         if pruned is not None:
             yield self._step(turn_number, pruned)
-        if self._is_batch_due():
-            yield self._step(turn_number, self._batch(turn_number))
 
     def result(self) -> ReplayResult:
         """The sum of what has been replayed so far."""
@@ -169,7 +169,7 @@ class Replay:
         elif self._policy is ReplayPolicy.WINDOW:
             decided = truncate(self._live, self._state, self._context)
         elif self._policy is ReplayPolicy.BATCH:
-            decided = Nothing("below_threshold", self._state)
+            decided = Nothing(no_need(self._context, self._tokens()) or "", self._state)
         else:
             decided = Nothing("policy_none", self._state)
         if isinstance(decided, MicroPlan):
@@ -188,7 +188,7 @@ class Replay:
     def _batch(self, turn_number: int) -> Settlement:
         decided = plan_batch(self._live, self._state, self._context, now=turn_number * SECONDS_PER_TURN)
         if isinstance(decided, BatchPlan):
-            reply = self._ask(decided.request)
+            reply = self._ask(decided.question)
             last_resort = None
             if decided.is_critical and decided.request is not None:
                 last_resort = ExtractiveSummarizer(self._context.counter).ask(decided.request)

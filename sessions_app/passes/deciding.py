@@ -56,7 +56,7 @@ def decide_batch(
     plan = _planned(transcript, context, passing)
     if not isinstance(plan, BatchPlan):
         return plan
-    reply = asking.ask(plan.request)
+    reply = asking.ask(plan.question)
     # Cool-downs run from the failure, not from the time the question was put.
     plan = replace(plan, now=clock.now().timestamp())
     settlement = settle_batch(plan, reply)

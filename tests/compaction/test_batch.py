@@ -156,6 +156,31 @@ def test_calls_that_still_wait_are_never_touched():
     assert not {len(messages) - 1, len(messages) - 2} & set(record.edit.archived)
 
 
+def test_a_call_in_the_middle_stays_live_when_its_result_is_in_the_tail():
+    messages = [row.message for row in full(20)]
+    messages += [user("start it"), assistant("", call("slow"), call("fast")), result("fast")]
+    messages += [user("and meanwhile?"), assistant("", call("3")), result("3"), result("slow", "word " * 900)]
+    messages += [assistant("both done " + "word " * 200)]
+    rows = rows_of(*messages)
+    session = Session(rows)
+    session.run(is_manual=True)
+    live = session.rows()
+    asked = {row.id for row in rows if len(row.message.tool_calls) > 1}
+    round_ids = asked | {row.id for row in rows if row.message.tool_call_id in ("slow", "fast")}
+    assert round_ids <= {row.id for row in live}
+    assert not any("dropped" in repair.kind for repair in model_view(live).repairs)
+
+
+def test_near_the_end_of_the_window_a_summarizer_that_cools_down_is_not_asked():
+    session = Session(full(60))
+    session.run(Reply(error="http_503"))
+    plan = session.plan()
+    assert (plan.is_critical, plan.question) == (True, None)
+    resort = ExtractiveSummarizer(COUNTER).ask(plan.request)
+    record = session.run(last_resort=resort)
+    assert (record.outcome, record.reason) == (Outcome.FALLBACK, BlockedBy.COOLDOWN)
+
+
 def test_when_nothing_can_be_cut_the_reason_is_told_and_not_tried_again_at_once():
     rows = rows_of(system(), user("q" * 40_000), assistant("a"))
     session = Session(rows)
