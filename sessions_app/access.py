@@ -9,6 +9,7 @@ from __future__ import annotations
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
+from django.http import Http404
 from django.shortcuts import get_object_or_404
 
 from sessions_app.models import CompactionPass, ImportJob, MemberRole, Project, ProjectMember, ReplayRun, Session
@@ -38,6 +39,13 @@ def visible_sessions(user: User) -> QuerySet[Session]:
     return Session.objects.filter(project_id__in=memberships_of(user).values("project_id"))
 
 
+def storable_id(public_id: str) -> str:
+    """The id from an address, or 404: no stored id holds a NUL, and PostgreSQL refuses to be asked for one."""
+    if "\0" in public_id:
+        raise Http404("no such session")
+    return public_id
+
+
 def get_project(user: User, slug: str) -> Project:
     """The project, or 404."""
     return get_object_or_404(visible_projects(user), slug=slug)
@@ -45,19 +53,21 @@ def get_project(user: User, slug: str) -> Project:
 
 def get_session(user: User, public_id: str) -> Session:
     """The session with its project, or 404."""
-    return get_object_or_404(visible_sessions(user).select_related("project"), public_id=public_id)
+    return get_object_or_404(visible_sessions(user).select_related("project"), public_id=storable_id(public_id))
 
 
 def get_pass(user: User, public_id: str, number: int) -> CompactionPass:
     """A pass of a session, by its number in it, with the session and its project, or 404."""
     passes = CompactionPass.objects.filter(session__in=visible_sessions(user))
-    return get_object_or_404(passes.select_related("session__project"), session__public_id=public_id, number=number)
+    passes = passes.select_related("session__project").filter(session__public_id=storable_id(public_id))
+    return get_object_or_404(passes, number=number)
 
 
 def get_run(user: User, public_id: str, run_id: int) -> ReplayRun:
     """A replay of a session, with the session and its project, or 404."""
     runs = ReplayRun.objects.filter(session__in=visible_sessions(user))
-    return get_object_or_404(runs.select_related("session__project"), session__public_id=public_id, pk=run_id)
+    runs = runs.select_related("session__project").filter(session__public_id=storable_id(public_id))
+    return get_object_or_404(runs, pk=run_id)
 
 
 def get_import_job(user: User, job_id: int) -> ImportJob:

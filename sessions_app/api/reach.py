@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
+from sessions_app.access import storable_id
 from sessions_app.models import ApiToken, Project, ReplayRun, Session
 
 
@@ -18,10 +19,11 @@ def get_project(token: ApiToken, slug: str) -> Project:
 def get_session(token: ApiToken, public_id: str) -> Session:
     """A session of the token's project, with the project; else 404."""
     sessions = Session.objects.select_related("project")
-    return get_object_or_404(sessions, public_id=public_id, project_id=token.project_id)
+    return get_object_or_404(sessions, public_id=storable_id(public_id), project_id=token.project_id)
 
 
 def get_run(token: ApiToken, public_id: str, run_id: int) -> ReplayRun:
     """A replay of a session of the token's project; else 404."""
     runs = ReplayRun.objects.select_related("session")
-    return get_object_or_404(runs, pk=run_id, session__public_id=public_id, session__project_id=token.project_id)
+    runs = runs.filter(session__public_id=storable_id(public_id), session__project_id=token.project_id)
+    return get_object_or_404(runs, pk=run_id)

@@ -84,3 +84,10 @@ def test_roles_decide_who_writes_and_who_manages(project, role, writes, manages)
         else:
             with pytest.raises(PermissionDenied):
                 require(person, project)
+
+
+@pytest.mark.parametrize("end", ["", "summary/", "passes/", "row/1/raw/", "replay/1/1/", "runs/", "runs/1/", "act/"])
+def test_an_address_with_a_nul_leads_nowhere(client, owner, end):
+    client.force_login(owner)
+    for public_id in ("%00", "a%00b"):
+        assert client.get(f"/s/{public_id}/{end}").status_code == 404

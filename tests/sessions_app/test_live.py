@@ -103,6 +103,12 @@ def test_strangers_get_the_close_code_of_what_does_not_exist(socket_for, who):
     assert closed.value.rcvd.code == 4404
 
 
+def test_an_address_with_a_nul_is_closed_like_one_that_does_not_exist(socket_for, member):
+    with socket_for(member, public_id="%00") as socket, pytest.raises(ConnectionClosed) as closed:
+        socket.recv(PATIENCE_SECONDS)
+    assert closed.value.rcvd.code == 4404
+
+
 def test_a_session_that_does_not_exist_closes_alike(socket_for, member):
     with socket_for(member, public_id="bcdfghjkmnpq") as socket, pytest.raises(ConnectionClosed) as closed:
         socket.recv(PATIENCE_SECONDS)

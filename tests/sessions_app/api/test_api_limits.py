@@ -138,3 +138,7 @@ def test_a_token_that_cannot_be_made_is_refused_with_the_reason(project, argumen
 def test_an_unknown_token_cannot_be_revoked(project):
     with pytest.raises(CommandError, match="no token in force"):
         call_command("revoke_token", "review", "x")
+
+
+def test_an_address_with_a_nul_leads_nowhere(reader, run):
+    assert [reader.get(f"/sessions/%00{end}").status_code for end in ("", "/rows", f"/runs/{run.pk}")] == [404] * 3
