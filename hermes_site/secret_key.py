@@ -20,10 +20,19 @@ def load_or_create_secret_key(path: Path) -> str:
             create_secret_key(path)
         key = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise ImproperlyConfigured(f"No secret key in {path} ({error}); set HERMES_SITE_SECRET_KEY.") from error
+        raise ImproperlyConfigured(unkept(path, error)) from error
     if not key:
         raise ImproperlyConfigured(f"{path} is empty; delete it, or set HERMES_SITE_SECRET_KEY.")
     return key
+
+
+def unkept(path: Path, error: OSError | UnicodeDecodeError) -> str:
+    """One sentence about a key that can be neither read nor made."""
+    reason = error.strerror if isinstance(error, OSError) else "it is not text"
+    return (
+        f"The secret key can't be kept in {path} ({reason}); set HERMES_SITE_VAR_DIR to a folder of your own, "
+        "or HERMES_SITE_SECRET_KEY to the key."
+    )
 
 
 def create_secret_key(path: Path) -> None:

@@ -30,5 +30,11 @@ def test_an_empty_key_is_refused_rather_than_used(tmp_path):
 
 def test_a_place_where_no_key_can_be_kept_is_named(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ImproperlyConfigured, match="set HERMES_SITE_SECRET_KEY"):
+    with pytest.raises(ImproperlyConfigured, match="can't be kept in .*/file/secret_key .*; set HERMES_SITE_VAR_DIR"):
         load_or_create_secret_key(tmp_path / "file" / "secret_key")
+
+
+def test_a_key_that_is_not_text_is_refused_in_the_same_words(tmp_path):
+    (tmp_path / "secret_key").write_bytes(b"\xff\xfe")
+    with pytest.raises(ImproperlyConfigured, match="can't be kept in .*it is not text.*set HERMES_SITE_VAR_DIR"):
+        load_or_create_secret_key(tmp_path / "secret_key")
