@@ -8,7 +8,9 @@ refused with the variable's name, the value and what would have been accepted. A
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from django.core.exceptions import ImproperlyConfigured
 from psycopg import ProgrammingError
@@ -88,6 +90,24 @@ def words(name: str, default: tuple[str, ...] = (), environ: Mapping[str, str] =
     if not all(entries):
         raise refuse(name, value, "a list separated by commas without empty entries")
     return entries
+
+
+def folder(name: str, default: Path, environ: Mapping[str, str] = os.environ) -> Path:
+    """The absolute path of a folder, which need not exist; `~` is somebody's home."""
+    value = text(name, str(default), environ)
+    try:
+        return Path(value).expanduser().resolve()
+    except RuntimeError:
+        raise refuse(name, value, "a folder: nobody has that home") from None
+
+
+def time_zone(name: str, default: str, environ: Mapping[str, str] = os.environ) -> str:
+    value = text(name, default, environ)
+    try:
+        ZoneInfo(value)
+    except (ValueError, OSError, LookupError):
+        raise refuse(name, value, "a time zone, such as UTC or Europe/Berlin") from None
+    return value
 
 
 def redis_url(name: str, environ: Mapping[str, str] = os.environ) -> str | None:

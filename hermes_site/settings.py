@@ -17,7 +17,7 @@ from hermes_site.secret_key import load_or_create_secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 # Everything the site writes beside the database of an operator's own: secret key, embedded database, uploads.
-VAR_DIR = Path(env.text("HERMES_SITE_VAR_DIR", str(BASE_DIR / "var"))).expanduser().resolve()
+VAR_DIR = env.folder("HERMES_SITE_VAR_DIR", BASE_DIR / "var")
 
 DEBUG = env.boolean("HERMES_SITE_DEBUG", False)
 SECRET_KEY = env.text("HERMES_SITE_SECRET_KEY") or load_or_create_secret_key(VAR_DIR / "secret_key")
@@ -171,7 +171,7 @@ CSRF_COOKIE_NAME = "hermes_sessions_csrf"
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
-TIME_ZONE = env.text("HERMES_SITE_TIME_ZONE", "UTC")
+TIME_ZONE = env.time_zone("HERMES_SITE_TIME_ZONE", "UTC")
 USE_I18N = True
 USE_TZ = True
 

@@ -74,3 +74,19 @@ def test_a_redis_address_needs_its_scheme():
     assert env.redis_url("X", {"X": "redis://localhost:6379/0"}) == "redis://localhost:6379/0"
     assert env.redis_url("X", {}) is None
     refused(lambda: env.redis_url("X", {"X": "localhost"}), "redis://")
+
+
+@pytest.mark.parametrize("value", ["Mars/Phobos", "../etc/passwd", "/etc/localtime", "Europe"])
+def test_a_time_zone_that_nobody_lives_in_is_refused(value):
+    refused(lambda: env.time_zone("X", "UTC", {"X": value}), f"X={value!r}", "a time zone")
+
+
+def test_a_time_zone_is_read_and_utc_is_no_exception():
+    assert env.time_zone("X", "UTC", {"X": "Europe/Berlin"}) == "Europe/Berlin"
+    assert env.time_zone("X", "UTC", {}) == "UTC"
+
+
+def test_a_folder_is_made_absolute_and_a_home_of_nobody_refused(tmp_path):
+    assert env.folder("X", tmp_path, {}) == tmp_path.resolve()
+    assert env.folder("X", tmp_path, {"X": "~"}).is_absolute()
+    refused(lambda: env.folder("X", tmp_path, {"X": "~no-such-user/var"}), "X='~no-such-user/var'", "a folder")
