@@ -94,6 +94,7 @@ class TranscriptForm(forms.Form):
     before = KeyField(required=False)
     end = forms.BooleanField(required=False)
     open = forms.CharField(required=False, max_length=20)
+    go = forms.BooleanField(required=False)
     at = forms.IntegerField(required=False, min_value=0, max_value=MAX_POSITION)
     # `pass` is a word of Python.
     vars()["pass"] = forms.IntegerField(required=False, min_value=1, max_value=MAX_POSITION)
@@ -123,6 +124,11 @@ class TranscriptForm(forms.Form):
             is_gap="after" in self.data or "before" in self.data,
             open_all=opened == "all",
         )
+
+    def jump_position(self) -> int | None:
+        """The row to which the field for numbers leads; None when it was not used or holds no number."""
+        position: int | None = self._said("row") if self._said("go") else None
+        return position
 
     def pass_number(self) -> int | None:
         """The pass whose rows are asked for; None for rows that were rewound."""

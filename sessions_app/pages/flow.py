@@ -57,6 +57,7 @@ class GroupItem:
     rows: tuple[RowView, ...] | None = None
     superseded: tuple[SummaryRevision, ...] = ()
     rest: tuple[Key, Key] | None = None
+    earlier: tuple[Key, Key] | None = None
 
     kind = "group"
 

@@ -189,19 +189,21 @@ class TranscriptReader:
                 stretch.tokens,
                 self._outlook.zone_of(stretch.first),
             )
-            items.append(self._opened(item) if self._is_open(item, place) else item)
+            items.append(self._opened(item, place) if self._is_open(item, place) else item)
         return items
 
     def _is_open(self, item: GroupItem, place: Place) -> bool:
         if place.open_all or self._filter is RowFilter.ARCHIVED:
             return True
-        if place.position is not None and item.first[0] <= place.position <= item.last[0]:
+        if holds(item, place.position):
             return True
         return place.pass_number is not None and item.made_by is not None and item.made_by.number == place.pass_number
 
-    def _opened(self, item: GroupItem) -> GroupItem:
-        group = read_group(self._session, item.made_by.pk if item.made_by else None, item.first, item.last)
-        return replace(item, rows=group.rows, superseded=group.superseded, rest=group.rest)
+    def _opened(self, item: GroupItem, place: Place) -> GroupItem:
+        pass_id = item.made_by.pk if item.made_by else None
+        position = place.position if holds(item, place.position) else None
+        group = read_group(self._session, pass_id, item.first, item.last, position)
+        return replace(item, rows=group.rows, superseded=group.superseded, rest=group.rest, earlier=group.earlier)
 
     def _with_summaries(self, items: list[StandingItem], lower: Key | None, upper: Key | None) -> list[StandingItem]:
         """Live summary rows, each behind the last group of the pass that made it, else at its own place."""
@@ -257,6 +259,10 @@ def gap(after: Key | None, before: Key | None, last_position: int | None = None)
     first = 0 if after is None else after[0] + 1
     last = before[0] - 1 if before is not None else (last_position or first)
     return GapItem(after, before, first, max(first, last), max(last - first + 1, 1), 0)
+
+
+def holds(item: GroupItem, position: int | None) -> bool:
+    return position is not None and item.first[0] <= position <= item.last[0]
 
 
 def is_by(item: GroupItem, pass_id: int | None) -> bool:

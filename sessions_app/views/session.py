@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from sessions_app.access import get_session, visible_sessions
 from sessions_app.forms import TranscriptForm
 from sessions_app.models import Session
+from sessions_app.pages.jump import jump_address, no_such_row
 from sessions_app.pages.model_view import read_model_page
 from sessions_app.pages.neighbours import read_neighbours
 from sessions_app.pages.occupancy import read_chart
@@ -29,6 +30,8 @@ def session(request: PageRequest, public_id: str) -> HttpResponse:
     found = get_session(request.user, public_id)
     form = TranscriptForm(request.GET)
     row_filter, place = form.row_filter(), form.place()
+    if (position := form.jump_position()) is not None:
+        return redirect(request.path + jump_address(found, position, row_filter))
     head = read_head(found)
     context: dict[str, Any] = {"section": "sessions", "tab": "transcript", "session": found, "head": head}
     context["row_filter"] = row_filter
@@ -36,6 +39,7 @@ def session(request: PageRequest, public_id: str) -> HttpResponse:
         context["model_page"] = read_model_page(found, place.after, form.seq())
         return render(request, "session/model.html", with_frame(request, found, context))
     transcript = TranscriptReader(found, row_filter, head.outlook).read(place)
+    context["no_such_row"] = no_such_row(found, place.position, row_filter)
     context |= {"items": with_zone_labels(transcript.items, head, row_filter), "place": place}
     if request.htmx and place.is_gap:
         return render(request, "session/_items.html", context)

@@ -135,6 +135,7 @@ export class LivePage {
     for (const part of root.querySelectorAll("[data-swap]")) {
       const old = document.getElementById(part.id);
       if (!old || (part.id === "row-tools" && this.rows?.dataset.filter !== "all")) continue;
+      keepTyped(old, part);
       if (old.outerHTML !== part.outerHTML && !old.contains(document.activeElement)) replace(old, part);
     }
   }
@@ -191,6 +192,12 @@ function topItem(root) {
 function keepPlace(place) {
   const item = place && document.getElementById(place.id);
   if (item) scrollBy({ top: item.getBoundingClientRect().top - place.top });
+}
+
+// What a reader has put into a field of the page stays there when the part around it is replaced.
+function keepTyped(old, part) {
+  const [typed, field] = [old, part].map((one) => one.querySelector("input[name=row]"));
+  if (typed?.value) field?.setAttribute("value", typed.value);
 }
 
 function parse(text) {

@@ -271,3 +271,48 @@ def test_a_pass_that_archived_nothing_stands_where_it_looked(client, session, ro
     html = page(client, f"/s/{session.public_id}/")
     assert html.index('id="r4"') < html.index('id="p1"') < html.index('id="r5"')
     assert "the summarizer gave no reply in time" in html
+
+
+def gone_to(client, path, row, **more):
+    response = client.get(path, {"go": "1", "row": str(row), **more})
+    assert response.status_code == 302, response.status_code
+    return response.headers["Location"]
+
+
+def test_going_to_a_row_leads_to_its_place_on_the_page_and_keeps_the_number(client, session, rows):
+    rows.turns(60)
+    path = f"/s/{session.public_id}/"
+    address = gone_to(client, path, 203)
+    assert address == f"{path}?row=203#r203"
+    html = page(client, address)
+    assert 'id="r203"' in html
+    assert 'value="203"' in html
+    assert "no-such-row" not in html
+
+
+def test_going_to_a_row_that_the_filter_hides_leaves_the_filter_out(client, session, rows):
+    rows.turns(3)
+    rows.absorb([row.pk for row in rows.live()][1:4])
+    path = f"/s/{session.public_id}/"
+    assert gone_to(client, path, 2, show="live") == f"{path}?row=2#r2"
+    assert gone_to(client, path, 8, show="live") == f"{path}?row=8&show=live#r8"
+    assert gone_to(client, path, 2, show="archived") == f"{path}?row=2&show=archived#r2"
+
+
+def test_a_row_number_past_the_end_is_said_to_be_none(client, session, rows):
+    rows.turns(2)
+    path = f"/s/{session.public_id}/"
+    html = page(client, gone_to(client, path, 99))
+    assert "There is no row 99: the last one is row 7." in html
+    assert client.get(path, {"go": "1", "row": "x"}).status_code == 200
+
+
+def test_a_row_deep_in_a_large_group_is_on_the_page_with_links_to_what_lies_around_it(client, session, rows):
+    rows.append(user("go"), *(assistant(f"step {number}") for number in range(600)), user("thanks"))
+    rows.absorb([row.pk for row in rows.live()][1:-1])
+    html = page(client, f"/s/{session.public_id}/?row=400")
+    assert 'id="r400"' in html
+    assert html.count('id="r') < 200
+    loads = [unescaped(one) for one in re.findall(r'hx-get="([^"]+more=1)"', html)]
+    assert len(loads) == 2
+    assert 'id="r1"' in page(client, loads[0])
