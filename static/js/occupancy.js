@@ -92,13 +92,11 @@ class OccupancyChart {
       ctx.fillText(words, plot.bbox.left + plot.bbox.width, y - 5 * ratio);
     }
     const base = plot.bbox.top + plot.bbox.height + 40 * ratio;
-    let last = -Infinity;
-    for (const made of this.series.passes) {
-      const x = plot.valToPos(made.seq, "x", true);
-      if (x < plot.bbox.left - 1 || x > plot.bbox.left + plot.bbox.width + 1) continue;
-      last = Math.max(x, last + UNIT * ratio * 0.75);
-      drawMark(ctx, made.icon, last, base, ratio);
-    }
+    const inside = this.series.passes
+      .map((made) => ({ made, x: plot.valToPos(made.seq, "x", true) }))
+      .filter(({ x }) => x >= plot.bbox.left - 1 && x <= plot.bbox.left + plot.bbox.width + 1);
+    const places = pushApart(inside.map(({ x }) => x), plot.bbox.left + plot.bbox.width, ratio);
+    inside.forEach(({ made }, index) => drawMark(ctx, made.icon, places[index], base, ratio));
     ctx.restore();
   }
 
@@ -138,6 +136,19 @@ class OccupancyChart {
     min = Math.min(Math.max(min, first), last - width);
     this.plot.setScale("x", { min, max: min + width });
   }
+}
+
+// Neighbours keep a mark's width between them while there is room, and none leaves the rail.
+function pushApart(xs, right, ratio) {
+  const gap = Math.min(UNIT * 0.75 * ratio, xs.length > 1 ? (right - xs[0]) / (xs.length - 1) : Infinity);
+  const places = [];
+  for (const x of xs) places.push(Math.max(x, (places.at(-1) ?? -Infinity) + gap));
+  let limit = right;
+  for (let index = places.length - 1; index >= 0; index -= 1) {
+    places[index] = Math.min(places[index], limit);
+    limit = places[index] - gap;
+  }
+  return places;
 }
 
 function drawMark(ctx, icon, x, y, ratio) {
