@@ -55,7 +55,8 @@ def listen(host: str, port: int) -> tuple[socket.socket, Endpoint]:
 
 def refusal(host: str, port: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"Port {port} on {host} is taken by another program: stop that, or choose another with --port."
+        remedy = "stop that, or choose another with --port N (make run PORT=N)"
+        return f"Port {port} on {host} is taken by another program: {remedy}."
     if error.errno == errno.EACCES:
         return f"Port {port} needs more rights than this user has: choose one above 1023 with --port."
     return f"Can't listen on {host} port {port}: {os.strerror(error.errno or 0)}."

@@ -304,9 +304,16 @@ def test_a_taken_port_is_one_sentence_and_starts_nothing(open_folder):
     assert output == ""
     assert errors == (
         f"CommandError: Port {port} on 127.0.0.1 is taken by another program: "
-        "stop that, or choose another with --port.\n"
+        "stop that, or choose another with --port N (make run PORT=N).\n"
     )
     assert not (open_folder / "var" / "postgres").exists()
+
+
+@pytest.mark.parametrize("port", ["99999", "-1", "http", "8000.0"])
+def test_a_port_that_is_none_is_refused(open_folder, port):
+    code, output, errors = run_command(open_folder, "serve", f"--port={port}")
+    assert (code, output) == (2, "")
+    assert errors.splitlines()[-1].endswith(f"a port is a whole number from 0 to 65535, not '{port}'")
 
 
 def test_an_unknown_host_is_one_sentence(open_folder):
@@ -336,6 +343,15 @@ def test_an_operators_database_that_does_not_answer_is_one_sentence(open_folder,
     assert command.returncode == 1
     assert command.stderr.startswith("error: The database of DATABASE_URL does not answer: ")
     assert len(command.stderr.splitlines()) == 1 and "secret" not in command.stderr
+
+
+def test_a_link_made_later_leads_to_the_running_site(serve, open_folder):
+    site = serve().up()
+    code, output, errors = run_command(open_folder, "login_link")
+    assert (code, errors) == (0, "")
+    assert output.startswith(f"{site.url}/login/once/")
+    assert site.send(signal.SIGTERM) == 0
+    assert not (open_folder / "var" / "address").exists()
 
 
 def test_other_commands_use_the_running_database_and_leave_it_running(serve, open_folder):

@@ -1,17 +1,42 @@
 """`manage.py login_link`: another one-time link for the local owner."""
 
+from argparse import ArgumentTypeError
 from typing import Any
+from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from hermes_site.login.links import make_owner_link
+from hermes_site.serve.address import running_address
+
+USUAL_ADDRESS = "http://127.0.0.1:8000"
 
 
 class Command(BaseCommand):
     help = "Print a link that logs the local owner in, once."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--url", default="http://127.0.0.1:8000", help="where the site is (default: %(default)s)")
+        where = f"where the site is (default: where `serve` runs, else {USUAL_ADDRESS})"
+        parser.add_argument("--url", type=site_address, help=where)
 
-    def handle(self, *, url: str, **options: Any) -> None:
-        self.stdout.write(make_owner_link(url.rstrip("/")).url)
+    def handle(self, *, url: str | None, **options: Any) -> None:
+        self.stdout.write(make_owner_link(url or running_address(settings.VAR_DIR) or USUAL_ADDRESS).url)
+
+
+def site_address(text: str) -> str:
+    """An address as `serve` prints it, without the slash at its end."""
+    if not is_site_address(text):
+        raise ArgumentTypeError(f"{text!r} is not the address of a site, such as {USUAL_ADDRESS}")
+    return text.rstrip("/")
+
+
+def is_site_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        # Asking for the port is what checks it.
+        has_host = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
+    is_plain = text.isprintable() and " " not in text and not (parts.query or parts.fragment or parts.username)
+    return parts.scheme in ("http", "https") and has_host and is_plain

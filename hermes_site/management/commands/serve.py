@@ -1,6 +1,7 @@
 """`manage.py serve`: database, migrations, web and worker under one parent."""
 
 import os
+from argparse import ArgumentTypeError
 from typing import Any
 
 from django.conf import settings
@@ -9,9 +10,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from hermes_site.login.links import make_owner_link
 from hermes_site.postgres import embedded
 from hermes_site.postgres.attachment import Attachment
+from hermes_site.serve.address import announced
 from hermes_site.serve.listening import Endpoint, PortUnavailable, is_unspecified, listen
 from hermes_site.serve.preparation import prepare_database
 from hermes_site.serve.supervisor import NeverReady, Supervisor
+
+HIGHEST_PORT = 65_535
 
 
 class Command(BaseCommand):
@@ -21,7 +25,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-        parser.add_argument("--port", type=int, default=8000, help="port to listen on (default: %(default)s)")
+        parser.add_argument("--port", type=port_number, default=8000, help="port to listen on (default: %(default)s)")
         parser.add_argument("--no-samples", action="store_true", help="don't load sample sessions into a new database")
 
     def handle(self, *, host: str, port: int, no_samples: bool, **options: Any) -> None:
@@ -37,8 +41,9 @@ class Command(BaseCommand):
             supervisor.answer_signals()
             try:
                 supervisor.start()
-                self.greet(endpoint)
-                supervisor.run_until_stopped()
+                with announced(settings.VAR_DIR, endpoint.url):
+                    self.greet(endpoint)
+                    supervisor.run_until_stopped()
             except NeverReady as error:
                 raise CommandError("The web process does not come up; its messages stand above.") from error
             finally:
@@ -68,6 +73,12 @@ class Command(BaseCommand):
     def say(self, line: str) -> None:
         self.stdout.write(line)
         self.stdout.flush()
+
+
+def port_number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) <= HIGHEST_PORT):
+        raise ArgumentTypeError(f"a port is a whole number from 0 to {HIGHEST_PORT}, not {text!r}")
+    return int(text)
 
 
 def allow_host(endpoint: Endpoint) -> None:
