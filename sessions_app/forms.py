@@ -174,11 +174,17 @@ class LedgerForm(forms.Form):
 
 
 class UpdatesForm(forms.Form):
-    """From which event on a page wants to catch up."""
+    """From which event on a page wants to catch up, and which tab of the session it is."""
 
+    tab = forms.RegexField(r"^[a-z]{1,20}$", required=False)
     after = forms.IntegerField(required=False, min_value=0, max_value=MAX_POSITION)
 
     def after_seq(self) -> int:
         """The last event the page has seen; none counts as the very beginning."""
         self.is_valid()
         return self.cleaned_data.get("after") or 0
+
+    def tab_name(self) -> str:
+        """The tab to show as the current one; empty when none is."""
+        self.is_valid()
+        return self.cleaned_data.get("tab") or ""

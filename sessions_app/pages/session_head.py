@@ -44,7 +44,6 @@ def read_head(session: Session) -> SessionHead:
     outlook = read_outlook(session, transcript)
     activity = activity_of(session, Turn.objects.filter(session_id=session.pk, number=session.turns_total).first())
     newest_policy = PolicyRevision.objects.filter(project_id=session.project_id).order_by("-number")
-    newest_summary = SummaryRevision.objects.filter(session_id=session.pk).order_by("-number")
     return SessionHead(
         session=session,
         outlook=outlook,
@@ -52,11 +51,18 @@ def read_head(session: Session) -> SessionHead:
         forecast=read_forecast(session, outlook),
         threshold_words=threshold_words(outlook),
         policy_number=newest_policy.values_list("number", flat=True).first(),
-        summary_number=newest_summary.values_list("number", flat=True).first(),
+        summary_number=live_summary_number(session),
         rows_total=session.live_rows - session.summary_rows + session.archived_rows + session.rewound_rows,
         activity=activity,
         running_turn=session.turns_total,
     )
+
+
+def live_summary_number(session: Session) -> int | None:
+    """The number of the newest version that no pass replaced and no undo or reset took away; None when none is live."""
+    kept = SummaryRevision.objects.filter(session_id=session.pk, superseded_by__isnull=True)
+    live = kept.exclude(row__died_seq__isnull=False).order_by("-number")
+    return live.values_list("number", flat=True).first()
 
 
 def activity_of(session: Session, newest: Turn | None) -> Activity:

@@ -61,16 +61,15 @@ class SummaryPage:
 
 
 def read_summary_page(session: Session, number: int | None, defrag_tokens: int | None) -> SummaryPage | None:
-    """The page of one version, the newest when no number is given; None when there is no such version."""
+    """The page of one version; without a number the live one, else the newest. None when there is no such version."""
     revisions = list(
         SummaryRevision.objects.filter(session_id=session.pk).defer("text").order_by("-number")[:MOST_VERSIONS]
     )
-    found = next((one for one in revisions if number is None or one.number == number), None)
-    if found is None:
-        return None
     versions = versions_of(session, revisions)
-    chosen = next(one for one in versions if one.revision.pk == found.pk)
-    text, before, previous = read_texts(session, found)
+    chosen = choose(versions, number)
+    if chosen is None:
+        return None
+    text, before, previous = read_texts(session, chosen.revision)
     diff = None if text is None or before is None else compare_words(before, text)
     sizes = [(one.revision.number, one.revision.tokens, one.revision.kind == "defrag") for one in reversed(versions)]
     dots, path, line = size_chart(sizes, defrag_tokens)
@@ -87,6 +86,13 @@ def read_summary_page(session: Session, number: int | None, defrag_tokens: int |
         defrag_down_pct=line,
         defrag_tokens=defrag_tokens,
     )
+
+
+def choose(versions: tuple[Version, ...], number: int | None) -> Version | None:
+    """The version with this number; without one the newest that is live, else the newest."""
+    if number is not None:
+        return next((one for one in versions if one.revision.number == number), None)
+    return next((one for one in versions if one.is_live), versions[0] if versions else None)
 
 
 def versions_of(session: Session, revisions: list[SummaryRevision]) -> tuple[Version, ...]:

@@ -28,6 +28,7 @@ def session_updates(request: PageRequest, public_id: str) -> HttpResponse:
     context = {
         "session": found,
         "head": head,
+        "tab": form.tab_name(),
         "row_filter": RowFilter.ALL,
         "updates": read_updates(found, form.after_seq(), head.outlook),
         "chart": read_chart(found),

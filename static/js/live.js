@@ -120,7 +120,7 @@ export class LivePage {
   }
 
   async fetchUpdates() {
-    const answer = await fetch(`${this.address}?after=${this.seq}`, { headers: { Accept: "text/html" } });
+    const answer = await fetch(`${this.address}&after=${this.seq}`, { headers: { Accept: "text/html" } });
     if (!answer.ok || answer.redirected) return;
     const root = parse(await answer.text()).querySelector("[data-seq]");
     const isPlain = root.dataset.plain === "yes";

@@ -45,6 +45,16 @@ def test_a_pass_moves_rows_into_its_group_and_what_was_open_stays_open(watching,
     expect(page.locator("#session-side")).to_contain_text(f"{newest + 1} so far")
 
 
+def test_the_figures_of_the_tabs_follow_a_pass(watching, story):
+    tabs = watching.page.locator("#session-tabs")
+    before = story.refreshed().passes_total
+    expect(tabs).to_contain_text(f"Passes{before}")
+    story.turn("And now the last module")
+    expect(tabs).to_contain_text(f"Passes{before + 1}")
+    expect(tabs).to_contain_text(f"Summaryv{before}")
+    expect(tabs.locator("[aria-current]")).to_contain_text("Transcript")
+
+
 def test_the_page_says_that_it_is_cut_off_and_catches_up_when_it_is_back(watching, story):
     page = watching.page
     # The browser reports a socket that can't be opened by itself; that is what the badge is for.

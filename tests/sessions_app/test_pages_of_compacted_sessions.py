@@ -124,3 +124,17 @@ def test_signs_that_only_look_like_numbers_count_as_not_said(rows, page, path):
 def test_a_piece_of_a_text_that_begins_beyond_all_texts_is_the_first_piece(rows, page):
     [row_id, *_] = rows.append(NewMessage(Message(Role.USER, "the whole of it")))
     assert "the whole of it" in page(rows.session, f"row/{row_id}/?first={2**40}")
+
+
+def test_after_an_undo_the_summary_tab_names_and_opens_the_version_that_is_live_again(session, rows, page):
+    rows.turns(4)
+    for number in (1, 2):
+        live = [row for row in rows.live() if row.kind == "message"]
+        start = next(i for i, row in enumerate(live) if row.role == "assistant")
+        rows.absorb([row.pk for row in live[start : start + 3]], text=f"step {number}")
+    assert '<span class="n">v2</span>' in page(session)
+    services.undo_last_pass(session.pk)
+    updates = page(session, "events/?tab=summary&after=0")
+    assert '<span class="n">v1</span>' in updates
+    assert '/summary/" aria-current="page"' in updates
+    assert "step 1" in page(session, "summary/")
