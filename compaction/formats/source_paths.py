@@ -21,6 +21,9 @@ MAX_TOTAL_BYTES = 4 << 30
 MAX_RATIO = 100
 # Small entries may be packed as tightly as they like: they can't hurt.
 _RATIO_FROM_BYTES = 1 << 20
+CUT_ARCHIVE = "the ZIP archive is damaged: its end is missing, so it was probably cut off"
+NO_TRANSCRIPT = "the ZIP archive holds no transcript"
+_ENTRY_MARK = b"PK\x03\x04"
 _SUFFIXES = frozenset({".jsonl", ".ndjson", ".json", ".db", ".sqlite", ".sqlite3", ".traj", ".zip"})
 
 
@@ -32,8 +35,19 @@ def iter_source_paths(paths: Iterable[str | Path]) -> Iterator[SourceFile]:
             yield from without_claimed(list(_folder(path)))
         elif zipfile.is_zipfile(path):
             yield from without_claimed(list(_archive(path)))
+        elif _is_cut_archive(path):
+            yield SourceFile(path, refusal=CUT_ARCHIVE)
         else:
             yield SourceFile(path)
+
+
+def _is_cut_archive(path: Path) -> bool:
+    """Whether a file begins like a ZIP archive; asked of files that have no archive's end."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(len(_ENTRY_MARK)) == _ENTRY_MARK
+    except OSError:
+        return False
 
 
 def _folder(folder: Path) -> Iterator[SourceFile]:
@@ -47,6 +61,8 @@ def _folder(folder: Path) -> Iterator[SourceFile]:
                 yield SourceFile(path, refusal="it is a symbolic link; name the file it points to instead")
             elif path.suffix.lower() == ".zip" and zipfile.is_zipfile(path):
                 yield from _archive(path)
+            elif _is_cut_archive(path):
+                yield SourceFile(path, refusal=CUT_ARCHIVE)
             else:
                 yield SourceFile(path)
 
@@ -65,11 +81,15 @@ def _archive(path: Path) -> Iterator[SourceFile]:
     if refusal := _refusal_of_archive(entries):
         yield SourceFile(path, refusal=refusal)
         return
-    for entry in sorted(entries, key=lambda entry: entry.filename):
-        if refusal := _refusal(entry):
-            yield SourceFile(path, entry.filename, refusal)
-        elif _is_transcript_name(entry.filename):
-            yield SourceFile(path, entry.filename)
+    found = [file for entry in sorted(entries, key=lambda entry: entry.filename) for file in _entry(path, entry)]
+    yield from found or [SourceFile(path, refusal=NO_TRANSCRIPT)]
+
+
+def _entry(path: Path, entry: zipfile.ZipInfo) -> Iterator[SourceFile]:
+    if refusal := _refusal(entry):
+        yield SourceFile(path, entry.filename, refusal)
+    elif _is_transcript_name(entry.filename):
+        yield SourceFile(path, entry.filename)
 
 
 def _refusal_of_archive(entries: list[zipfile.ZipInfo]) -> str:

@@ -6,8 +6,8 @@ adds only what is new: rows are known by the source's ids, passes by a digest of
 a format of its own (that is `compaction.formats`) or decide what a pass would do.
 """
 
-from sessions_app.importing.files import import_file, import_paths
+from sessions_app.importing.files import import_file, import_files, import_paths
 from sessions_app.importing.outcomes import FileImport, SessionImport
 from sessions_app.importing.sessions import import_session
 
-__all__ = ["FileImport", "SessionImport", "import_file", "import_paths", "import_session"]
+__all__ = ["FileImport", "SessionImport", "import_file", "import_files", "import_paths", "import_session"]

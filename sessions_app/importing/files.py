@@ -27,7 +27,14 @@ def import_paths(
     paths: Iterable[Path], project: Project, counter: TokenCounter, format_name: str = "auto"
 ) -> Iterator[FileImport]:
     """Import every transcript that `paths` name, one outcome per file as it is done; parents are linked at the end."""
-    for file in iter_source_paths(paths):
+    return import_files(iter_source_paths(paths), project, counter, format_name)
+
+
+def import_files(
+    files: Iterable[SourceFile], project: Project, counter: TokenCounter, format_name: str = "auto"
+) -> Iterator[FileImport]:
+    """Import the sessions of single files, as `import_paths` does."""
+    for file in files:
         yield import_file(file, project, counter, format_name)
     link_parents(project)
 

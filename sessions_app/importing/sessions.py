@@ -123,6 +123,7 @@ def _first_words(session: Session) -> str:
 
 def _finish(session: Session, outcome: SessionImport) -> None:
     session.title = session.title or _first_words(session)
+    outcome.title = outcome.title or session.title
     if session.last_activity_at is None:
         known = session.ended_at or session.started_at
         if known is not None:

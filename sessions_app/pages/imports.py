@@ -80,11 +80,12 @@ class FileOutcome:
 
 @dataclass(frozen=True, slots=True)
 class ImportPage:
-    """One import. waiting: names of files that have no outcome yet."""
+    """One import. waiting: names of uploads that have no outcome yet; files_total: with the files inside archives."""
 
     job: ImportJob
     files: tuple[FileOutcome, ...]
     waiting: tuple[str, ...]
+    files_total: int
     size_bytes: int
     progress_pct: float | None
 
@@ -110,15 +111,29 @@ def newest_jobs(projects: QuerySet[Project]) -> QuerySet[ImportJob]:
 def read_import(job: ImportJob) -> ImportPage:
     """One import with what is known of its files so far."""
     report = job.report or []
-    total = job.progress_total or len(job.files)
-    is_waiting = job.status in (JobStatus.QUEUED, JobStatus.RUNNING)
+    total = files_total(job)
     return ImportPage(
         job=job,
         files=tuple(file_outcome(one) for one in report),
-        waiting=tuple(file["name"] for file in job.files[job.progress_done :]) if is_waiting else (),
+        waiting=waiting_names(job),
+        files_total=total,
         size_bytes=sum(file.get("size_bytes", 0) for file in job.files),
         progress_pct=round(100 * job.progress_done / total, 1) if total else None,
     )
+
+
+def files_total(job: ImportJob) -> int:
+    """How many files there are to read, those in archives counted one by one as soon as they are known."""
+    return job.progress_total or len(job.files)
+
+
+def waiting_names(job: ImportJob) -> tuple[str, ...]:
+    """The uploads of which nothing was read so far."""
+    if job.status not in (JobStatus.QUEUED, JobStatus.RUNNING):
+        return ()
+    # An entry of an archive is called "archive.zip: entry".
+    begun = {name for one in job.report or () for name in (one["path"], one["path"].partition(": ")[0])}
+    return tuple(file["name"] for file in job.files if file["name"] not in begun)
 
 
 def file_outcome(stored: Mapping[str, Any]) -> FileOutcome:

@@ -1,6 +1,7 @@
 """Jobs in a real queue with a real worker."""
 
 import asyncio
+import zipfile
 
 import pytest
 from django.db import connection
@@ -11,6 +12,7 @@ from compaction.endpoints.gates import PROCESS_GATES
 from compaction.messages import Message, Role
 from sessions_app import import_jobs, services
 from sessions_app.models import CompactionPass, ImportJob, MessageRow, ReplayRun, Session, Turn, TurnStep
+from sessions_app.pages.imports import read_import
 from sessions_app.queries.calls import totals_of_session
 from sessions_app.queries.totals import counted, recounted
 from sessions_app.services.imports import UploadedFile, cancel_import, request_import
@@ -158,7 +160,7 @@ def test_a_cancelled_import_does_not_begin_and_leaves_no_upload(project, uploads
 
 
 def test_an_import_that_breaks_is_told_so_and_leaves_no_upload(project, uploads, tmp_path, monkeypatch):
-    monkeypatch.setattr(import_jobs, "import_paths", lambda *arguments: 1 / 0)
+    monkeypatch.setattr(import_jobs, "import_files", lambda *arguments: 1 / 0)
     request_import(project, uploads)
     work()
     assert ImportJob.objects.get().status == "failed"
@@ -196,3 +198,30 @@ def rescue():
     """Run the periodic task as a worker would."""
     app.configure_task("sessions_app.jobs.rescue_jobs").defer(timestamp=0)
     work_once()
+
+
+def imported(project, path):
+    job = request_import(project, [UploadedFile(path.name, str(path), path.stat().st_size)])
+    import_jobs.run_import_job(job.pk)
+    job.refresh_from_db()
+    return job
+
+
+def test_the_files_of_an_archive_are_counted_one_by_one_and_an_untitled_session_gets_its_first_words(project, tmp_path):
+    path = tmp_path / "three.zip"
+    with zipfile.ZipFile(path, "w") as opened:
+        for number in range(3):
+            opened.writestr(f"{number}.jsonl", f'{{"role": "user", "content": "question {number}"}}\n')
+    job = imported(project, path)
+    page = read_import(job)
+    assert (job.status, job.progress_done, page.files_total, page.progress_pct) == ("done", 3, 3, 100.0)
+    titles = [session.title for file in page.files for session in file.sessions]
+    assert titles == ["question 0", "question 1", "question 2"]
+
+
+def test_an_import_in_which_nothing_could_be_read_has_failed(project, tmp_path):
+    path = tmp_path / "cut.zip"
+    path.write_bytes(b"PK\x03\x04" + bytes(40))
+    job = imported(project, path)
+    assert (job.status, job.error) == ("failed", "Nothing could be read. Each file says why.")
+    assert "damaged" in job.report[0]["error"]

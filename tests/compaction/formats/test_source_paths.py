@@ -178,3 +178,13 @@ def test_a_link_in_an_archive_is_known_by_its_mode(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as opened:
         opened.writestr(entry, "/etc/passwd")
     assert "symbolic link" in refusals(iter_source_paths([tmp_path / "a.zip"]))["chat.jsonl"]
+
+
+def test_an_archive_that_was_cut_off_or_holds_no_transcript_says_so(tmp_path):
+    whole = archive(tmp_path / "whole.zip", {"a.jsonl": LINE * 50, "b.jsonl": LINE})
+    cut = tmp_path / "cut.zip"
+    cut.write_bytes(whole.read_bytes()[:60])
+    empty, other = archive(tmp_path / "empty.zip", {}), archive(tmp_path / "other.zip", {"notes.txt": "hello"})
+    files = list(iter_source_paths([cut, empty, other]))
+    assert [file.refusal for file in files] == [limits.CUT_ARCHIVE, limits.NO_TRANSCRIPT, limits.NO_TRANSCRIPT]
+    assert refusals(iter_source_paths([tmp_path]))["cut.zip"] == limits.CUT_ARCHIVE
