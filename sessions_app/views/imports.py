@@ -26,6 +26,7 @@ def import_files(request: PageRequest) -> HttpResponse:
         job = request_import(form.cleaned_data["project"], uploads, created_by=request.user)
         return redirect("import_job", job_id=job.pk)
     context = {"section": "import", "form": form, "projects": projects.order_by("name")}
+    context["is_member"] = visible_projects(request.user).exists()
     context["jobs"] = newest_jobs(visible_projects(request.user))
     return render(request, "imports/form.html", context, status=422 if form.errors else 200)
 

@@ -303,3 +303,11 @@ def test_a_project_shows_its_settings_with_what_differs_from_the_defaults(client
     assert "micro_compact_defrag_threshold_tokens" in html
     assert "<b>on</b>" in html
     assert project.name in client.get("/p/").content.decode()
+
+
+def test_somebody_who_is_in_no_project_is_told_so_on_the_import_page(project):
+    html = client_of(person("nina")).get("/import/").content.decode()
+    assert "You are in no project yet." in html
+    assert "<b>nina</b>" in html
+    reader = client_of(person("rita", project, MemberRole.VIEWER))
+    assert "not change any of them" in reader.get("/import/").content.decode()
