@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from django.db.models import BigIntegerField, Exists, OuterRef, Q, QuerySet
+from django.db.models import BigIntegerField, Exists, OuterRef, QuerySet, Subquery, Value
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Cast, Coalesce
 
@@ -17,6 +17,8 @@ from compaction.messages import RowKind
 from sessions_app.models import CompactionPass, MessageRow, Session
 from sessions_app.pages.flow import Key
 
+# A window shows this many passes that archived nothing, the newest ones; the ledger lists all of them.
+MOST_SILENT = 200
 _LIGHT = (
     *("id", "session_id", "number", "kind", "outcome", "reason", "detail", "origin", "seq", "at", "turn", "committed"),
     *("exchanges", "cursor_before_position", "cursor_before_id", "tokens_before", "tokens_after", "duration_ms"),
@@ -45,7 +47,10 @@ def passes_by_id(session_id: int, ids: Iterable[int | None]) -> dict[int, Compac
 
 
 def silent_passes(session: Session, lower: Key | None, upper: Key | None) -> list[PlacedPass]:
-    """The passes that archived no row and whose place lies between two keys, in the order of their numbers."""
+    """The newest passes that archived no row and whose place lies between two keys, in the order of their numbers.
+
+    At most `MOST_SILENT`, with two queries whatever their number.
+    """
     archived = MessageRow.objects.filter(
         session_id=session.pk,
         archived_by_id=OuterRef("id"),
@@ -54,26 +59,48 @@ def silent_passes(session: Session, lower: Key | None, upper: Key | None) -> lis
     first_of_exchange = Cast(
         KeyTextTransform("0", KeyTransform("first", KeyTransform("0", "exchanges"))), BigIntegerField()
     )
-    passes = light_passes(session.pk).annotate(place=Coalesce(first_of_exchange, "cursor_before_position"))
+    place = Coalesce(first_of_exchange, "cursor_before_position", newest_row("position"), Value(0))
+    passes = light_passes(session.pk).annotate(place=place).filter(~Exists(archived))
     if lower is not None:
-        passes = passes.filter(Q(place__isnull=True) | Q(place__gte=lower[0]))
+        passes = passes.filter(place__gte=lower[0])
     if upper is not None:
-        passes = passes.filter(Q(place__isnull=True) | Q(place__lte=upper[0]))
-    found = [PlacedPass(one, place_of(session, one)) for one in passes.filter(~Exists(archived))]
+        passes = passes.filter(place__lte=upper[0])
+    newest = list(passes.order_by("-number")[:MOST_SILENT])[::-1]
+    keys = keys_by_time(one for one in newest if known_key(one) is None)
+    found = [PlacedPass(one, known_key(one) or keys[one.pk]) for one in newest]
     return [one for one in found if (lower is None or one.key > lower) and (upper is None or one.key <= upper)]
 
 
-def place_of(session: Session, made_by: CompactionPass) -> Key:
+def place_of(made_by: CompactionPass) -> Key:
     """Where a pass stands."""
+    return known_key(made_by) or keys_by_time([made_by])[made_by.pk]
+
+
+def known_key(made_by: CompactionPass) -> Key | None:
+    """Where a pass stands by its own record; None when that names neither an exchange nor a cursor."""
     if made_by.exchanges:
         position, row_id = made_by.exchanges[0]["first"]
         return position, row_id
     if made_by.cursor_before_position is not None:
         return made_by.cursor_before_position, made_by.cursor_before_id or 0
-    newest = (
-        MessageRow.objects.filter(session_id=session.pk, born_seq__lt=made_by.seq, kind=RowKind.MESSAGE.value)
-        .order_by("-born_seq", "-position")
-        .values_list("position", "id")
-        .first()
+    return None
+
+
+def keys_by_time(passes: Iterable[CompactionPass]) -> dict[int, Key]:
+    """For each pass the key behind the newest row that was there when it ran, by the pass's id."""
+    ids = [one.pk for one in passes]
+    if not ids:
+        return {}
+    placed = CompactionPass.objects.filter(id__in=ids).annotate(
+        newest_position=newest_row("position"), newest_id=newest_row("id")
     )
-    return (newest[0], newest[1] + 1) if newest else (0, 0)
+    found = placed.values_list("id", "newest_position", "newest_id")
+    return {pk: (0, 0) if position is None else (position, row_id + 1) for pk, position, row_id in found}
+
+
+def newest_row(column: str) -> Subquery:
+    """A column of the newest message row that was there when the pass of the outer query ran."""
+    rows = MessageRow.objects.filter(
+        session_id=OuterRef("session_id"), born_seq__lt=OuterRef("seq"), kind=RowKind.MESSAGE.value
+    )
+    return Subquery(rows.order_by("-born_seq", "-position").values(column)[:1])

@@ -120,7 +120,7 @@ class TranscriptReader:
         if made_by is None:
             return 0
         first = self._rows.filter(archived_by_id=made_by.pk).order_by("position", "id").values_list("position").first()
-        return int(first[0]) if first is not None else place_of(self._session, made_by)[0]
+        return int(first[0]) if first is not None else place_of(made_by)[0]
 
     def _fill_gap(self, place: Place) -> list[Item]:
         if place.from_end:

@@ -16,7 +16,8 @@ from compaction.edits import Edit
 from compaction.messages import ImagePart, Message, Role, RowKey, TextPart
 from compaction.records import Outcome, PassKind, PassRecord, Span
 from sessions_app import services
-from sessions_app.models import MemberRole, MessageRow
+from sessions_app.models import MemberRole, MessageRow, SummaryRevision
+from sessions_app.pages.pass_places import MOST_SILENT
 from sessions_app.services import NewMessage
 
 pytestmark = pytest.mark.django_db
@@ -316,3 +317,28 @@ def test_a_row_deep_in_a_large_group_is_on_the_page_with_links_to_what_lies_arou
     loads = [unescaped(one) for one in re.findall(r'hx-get="([^"]+more=1)"', html)]
     assert len(loads) == 2
     assert 'id="r1"' in page(client, loads[0])
+
+
+def test_passes_without_a_place_of_their_own_cost_no_query_each_and_do_not_fill_a_page(client, session, rows):
+    rows.turns(3)
+    path = f"/s/{session.public_id}/"
+    counts = []
+    for more in (2, 300):
+        for _ in range(more):
+            rows.commit(Edit((), (), ()), PassRecord(PassKind.BATCH, Outcome.BLOCKED, edit=Edit((), (), ())))
+        counts.append(queries_of(client, path))
+    assert counts[0] == counts[1]
+    html = page(client, path)
+    assert html.count("data-pass-item") == MOST_SILENT
+    assert "Pass 302" in html
+
+
+def test_a_version_that_cannot_be_compared_is_not_called_the_first(client, session, rows):
+    rows.turns(6)
+    absorb_oldest(rows, 3)
+    SummaryRevision.objects.filter(session=session, number=2).update(text=None)
+    said = [page(client, f"/s/{session.public_id}/summary/{number}/") for number in (1, 2, 3)]
+    heads = [html[html.index('class="diff-sum"') :][:400] for html in said]
+    assert "first version" in heads[0]
+    assert "this version can&#x27;t be read" in heads[1] or "this version can't be read" in heads[1]
+    assert "the version before it can&#x27;t be read" in heads[2] or "the version before it can't be read" in heads[2]
