@@ -1,8 +1,8 @@
 """Which files a list of paths means: files, folders and ZIP archives become single files to read.
 
-What must not be read is given out with its refusal, never dropped: a symbolic link, a name that climbs out of the
-archive, an encrypted entry, an entry that is too large or packed too tightly, an archive with too much in it. Files
-that are read together with another one in the list (sub-agents of a session) are left out.
+What must not be read is given out with its refusal, never dropped: a symbolic link, a pipe or device, a name that
+climbs out of the archive, an encrypted entry, an entry that is too large or packed too tightly, an archive with too
+much in it. Files that are read together with another one in the list (sub-agents of a session) are left out.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ _RATIO_FROM_BYTES = 1 << 20
 CUT_ARCHIVE = "the ZIP archive is damaged: its end is missing, so it was probably cut off"
 NO_TRANSCRIPT = "the ZIP archive holds no transcript"
 _ENTRY_MARK = b"PK\x03\x04"
+# A pipe would be waited for and a device read without end.
+_NOT_REGULAR = "it is not a regular file"
 _SUFFIXES = frozenset({".jsonl", ".ndjson", ".json", ".db", ".sqlite", ".sqlite3", ".traj", ".zip"})
 
 
@@ -33,6 +35,8 @@ def iter_source_paths(paths: Iterable[str | Path]) -> Iterator[SourceFile]:
         path = Path(given)
         if path.is_dir():
             yield from without_claimed(list(_folder(path)))
+        elif path.exists() and not path.is_file():
+            yield SourceFile(path, refusal=_NOT_REGULAR)
         elif zipfile.is_zipfile(path):
             yield from without_claimed(list(_archive(path)))
         elif _is_cut_archive(path):
@@ -59,6 +63,8 @@ def _folder(folder: Path) -> Iterator[SourceFile]:
                 continue
             if path.is_symlink():
                 yield SourceFile(path, refusal="it is a symbolic link; name the file it points to instead")
+            elif not path.is_file():
+                yield SourceFile(path, refusal=_NOT_REGULAR)
             elif path.suffix.lower() == ".zip" and zipfile.is_zipfile(path):
                 yield from _archive(path)
             elif _is_cut_archive(path):

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -60,6 +61,15 @@ def test_the_sample_store_shows_its_archived_rows_summaries_and_lineage():
     assert child.parent_link == "compression"
     for session in sessions.values():
         assert counted(session) == recounted(session.pk)
+
+
+def test_what_is_no_regular_file_is_refused_at_once_also_in_a_folder(tmp_path):
+    pipe = tmp_path / "talk.jsonl"
+    os.mkfifo(pipe)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "socket"))
+        for path in (pipe, tmp_path, tmp_path / "socket", "/dev/zero"):
+            assert "not a regular file" in refused(path)
 
 
 def test_a_second_import_of_the_sample_store_adds_nothing():
