@@ -26,7 +26,7 @@ from compaction.errors import InvalidInput
 from compaction.model_view import Profile
 from compaction.pass_context import make_context
 from compaction.replay import Replay
-from compaction.replay_output import result_json, result_text, step_json, step_text
+from compaction.replay_output import result_json, result_text, step_json, step_text, threshold_text
 from compaction.threshold import Window, WindowSource
 from compaction.tokens import TokenCounter, counter_named
 from compaction.vocabulary import VocabularyMissing
@@ -110,6 +110,8 @@ def _replay(options: Namespace) -> None:
     if context.threshold_tokens is None:
         raise InvalidInput("the window is not known; give it", "--window N")
     replay = Replay(session.rows, policy_named(options.policy), context, summarizer)
+    if not options.as_json:
+        print(threshold_text(context))
     for step in replay.steps():
         print(step_json(step) if options.as_json else step_text(step))
     print(result_json(replay.result()) if options.as_json else result_text(replay.result()))

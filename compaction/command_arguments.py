@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import Final
 
-from compaction.config_yaml import read_policy_yaml
+from compaction.config_yaml import read_config_yaml, read_policy_yaml
 from compaction.errors import InvalidInput
 from compaction.extractive import ExtractiveSummarizer
 from compaction.feed import rows_to_feed
@@ -19,22 +20,28 @@ from compaction.formats import open_source
 from compaction.formats.events import ImportReport, SourceSession
 from compaction.messages import Row
 from compaction.policy import CompactionPolicy
-from compaction.policy_reading import PolicyReading
+from compaction.policy_reading import PolicyReading, read_layers
 from compaction.replay import ReplayPolicy
 from compaction.scripted import read_script
 from compaction.summarizer import Summarizer
 from compaction.tokens import TokenCounter
 
+DEFAULT_POLICY: Final = CompactionPolicy()
+
 
 @dataclass(frozen=True, slots=True)
 class FedSession:
-    """A session as a replay takes it. window_tokens, model: as its source states them, None when it doesn't."""
+    """A session as a replay takes it. window_tokens, model: as its source states them, None when it doesn't.
+
+    policy: what it is replayed under unless something else is asked for. notice: a line for people.
+    """
 
     rows: tuple[Row, ...]
     model: str | None
     window_tokens: int | None
     fixed_overhead_tokens: int
     notice: str = ""
+    policy: CompactionPolicy = DEFAULT_POLICY
 
 
 def policy_named(name: str) -> ReplayPolicy:
@@ -58,17 +65,24 @@ def offline_summarizer(spec: str, counter: TokenCounter, others: tuple[str, ...]
     raise InvalidInput(f"unknown summarizer {spec!r}, expected one of {known}", "--summarizer")
 
 
-def read_settings(config: str | None, assignments: Sequence[str]) -> PolicyReading:
-    """The policy of a config file, or the default one, with `key=value` assignments on top.
+def read_settings(
+    config: str | None, assignments: Sequence[str], base: CompactionPolicy = DEFAULT_POLICY
+) -> PolicyReading:
+    """The policy `base` with the settings of a config file on top, and `key=value` assignments on top of those.
 
     Raises InvalidInput for values that can't be used; what was clamped or is not used is in the problems.
     """
-    reading = PolicyReading(CompactionPolicy()) if config is None else read_policy_yaml(_read_bytes(Path(config)))
+    reading = PolicyReading(base) if config is None else _read_over(base, _read_bytes(Path(config)))
     if reading.errors:
-        first = reading.errors[0]
-        raise InvalidInput(f"{first.key}: {first.message}", config or "")
+        raise InvalidInput(reading.errors[0].refusal, config or "")
     changed = reading.policy.with_settings(assignments)
     return replace(changed, problems=(*reading.problems, *changed.problems))
+
+
+def _read_over(base: CompactionPolicy, text: bytes) -> PolicyReading:
+    """What a config file says, and the policy that it and `base` make: keys it doesn't name are as in `base`."""
+    layers = (("base", base.to_mapping()), ("file", read_config_yaml(text)))
+    return replace(read_policy_yaml(text), policy=read_layers(layers).policy)
 
 
 def _read_bytes(path: Path) -> bytes:

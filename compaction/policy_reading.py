@@ -84,7 +84,7 @@ def read_assignments(policy: CompactionPolicy, assignments: Iterable[str]) -> Po
         reader.read("command line", _nested(path.strip(), value.strip()))
     refused = [problem for problem in reader.problems if problem.severity is not Severity.CLAMPED]
     if refused:
-        raise InvalidPolicy("; ".join(f"{problem.key}: {problem.message}" for problem in refused))
+        raise InvalidPolicy("; ".join(problem.refusal for problem in refused))
     return reader.result()
 
 
@@ -152,7 +152,7 @@ class _Reader:
             elif key in _UNUSED_BY_KEY:
                 self._read_unused(path, _UNUSED_BY_KEY[key], given)
             else:
-                self._keep(path, given, "this key is not known; it is kept and changes nothing", Severity.UNKNOWN)
+                self._keep_unknown(path, given)
 
     def _merged(self, name: str, value: SettingValue) -> SettingValue:
         """Ratios of several layers are merged by model; every other value replaces the one before."""
@@ -189,12 +189,12 @@ class _Reader:
             changes: dict[str, Any] = {name: read.value}
             self._policy = replace(self._policy, auxiliary=replace(self._policy.auxiliary, **changes))
         else:
-            self._keep(path, given, "this key is not known; it is kept and changes nothing", Severity.UNKNOWN)
+            self._keep_unknown(path, given)
 
     def _take(self, layer: str, path: str, setting: Setting, given: object) -> ReadValue:
         refusal = _address_refusal(given) if setting.key == "base_url" else ""
         if refusal:
-            self._problem(path, refusal, Severity.ERROR, "[hidden]")
+            self._problem(path, f"{refusal}; the provider's own is used", Severity.ERROR, "[hidden]", cause=refusal)
             return ReadValue(setting.default)
         read = read_setting(setting, given, path)
         self.problems.extend(read.problems)
@@ -208,14 +208,25 @@ class _Reader:
             message = "compression.enabled is off, so micro passes do not run either"
             self._problem(f"{COMPRESSION}.micro_compact", message, Severity.NOT_USED, True, False)
 
+    def _keep_unknown(self, path: str, given: object) -> None:
+        cause = "this key is not known"
+        self._problem(path, f"{cause}; it is kept and changes nothing", Severity.UNKNOWN, given, cause=cause)
+        self._kept[path] = _json(given)
+
     def _keep(self, path: str, given: object, message: str, severity: Severity) -> None:
         self._problem(path, message, severity, given)
         self._kept[path] = _json(given)
 
     def _problem(
-        self, path: str, message: str, severity: Severity, given: object, effective: SettingValue | str = ""
+        self,
+        path: str,
+        message: str,
+        severity: Severity,
+        given: object,
+        effective: SettingValue | str = "",
+        cause: str = "",
     ) -> None:
-        self.problems.append(SettingProblem(path, message, severity, shown(given), shown(effective)))
+        self.problems.append(SettingProblem(path, message, severity, shown(given), shown(effective), cause=cause))
 
 
 def _address_refusal(given: object) -> str:
@@ -226,10 +237,10 @@ def _address_refusal(given: object) -> str:
         parts = urlsplit(given.strip())
         has_credentials = parts.username is not None or parts.password is not None
     except ValueError:
-        return "this is not an address; the provider's own is used"
+        return "this is not an address"
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        return "an address starts with http:// or https://; the provider's own is used"
-    return "an address must not contain a user name or password; the provider's own is used" if has_credentials else ""
+        return "an address starts with http:// or https://"
+    return "an address must not contain a user name or password" if has_credentials else ""
 
 
 def _without_secrets(given: object) -> object:

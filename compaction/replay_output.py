@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from compaction.passes import PassContext
 from compaction.replay import ReplayResult, Step
 from compaction.wire import message_to_openai
 
@@ -56,6 +57,12 @@ def result_json(result: ReplayResult) -> str:
 def _line(values: dict[str, Any]) -> str:
     # ASCII, because a lone surrogate in a transcript can't be written as UTF-8.
     return json.dumps(values, ensure_ascii=True, separators=(",", ":"))
+
+
+def threshold_text(context: PassContext) -> str:
+    """What the occupancies of a replay are shares of, for people; printed once, before the steps."""
+    tokens = context.threshold_tokens
+    return "threshold unknown" if tokens is None else f"threshold {tokens:,} tokens"
 
 
 def step_text(step: Step) -> str:

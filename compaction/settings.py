@@ -36,6 +36,8 @@ class Severity(StrEnum):
 class SettingProblem:
     """One message about one key. `given` and `effective` are shown as they would be written in a settings file.
 
+    message: why the value can't be taken and what is done instead. cause: the first half of that alone, for those who
+    go on with nothing instead; empty when the message has no second half.
     line: where the key stands in that file, from 1; None when the value did not come from a text.
     """
 
@@ -45,6 +47,12 @@ class SettingProblem:
     given: str
     effective: str = ""
     line: int | None = None
+    cause: str = ""
+
+    @property
+    def refusal(self) -> str:
+        """The key and what is wrong with it, for whoever stops here."""
+        return f"{self.key}: {self.cause or self.message}"
 
 
 class SettingKind(StrEnum):
@@ -119,19 +127,23 @@ def shown(value: object) -> str:
 
 
 def _refused(setting: Setting, given: object, path: str, expected: str) -> ReadValue:
-    message = f"{shown(given)!r} is not {expected}; {shown(setting.default) or 'nothing'} is used instead"
-    return _with_problem(setting.default, given, path, message, Severity.ERROR)
+    cause = f"{shown(given)!r} is not {expected}"
+    message = f"{cause}; {shown(setting.default) or 'nothing'} is used instead"
+    return _with_problem(setting.default, given, path, message, Severity.ERROR, cause)
 
 
-def _with_problem(value: SettingValue, given: object, path: str, message: str, severity: Severity) -> ReadValue:
-    return ReadValue(value, (SettingProblem(path, message, severity, shown(given), shown(value)),))
+def _with_problem(
+    value: SettingValue, given: object, path: str, message: str, severity: Severity, cause: str = ""
+) -> ReadValue:
+    return ReadValue(value, (SettingProblem(path, message, severity, shown(given), shown(value), cause=cause),))
 
 
 def _read_null(setting: Setting, path: str) -> ReadValue:
     if setting.is_optional:
         return ReadValue(None)
-    message = f"the key has no value; {shown(setting.default) or 'nothing'} is used"
-    return _with_problem(setting.default, None, path, message, Severity.ERROR)
+    cause = "the key has no value"
+    message = f"{cause}; {shown(setting.default) or 'nothing'} is used"
+    return _with_problem(setting.default, None, path, message, Severity.ERROR, cause)
 
 
 def _read_switch(setting: Setting, given: object, path: str) -> ReadValue:
@@ -217,8 +229,9 @@ def _read_ratios(setting: Setting, given: object, path: str) -> ReadValue:
     for name, ratio in given.items():
         place = f"{path}.{name}"
         if isinstance(ratio, bool) or not isinstance(ratio, int | float) or not math.isfinite(ratio):
-            message = f"{shown(ratio)!r} is not a number; this entry is left out"
-            problems.append(SettingProblem(place, message, Severity.ERROR, shown(ratio)))
+            cause = f"{shown(ratio)!r} is not a number"
+            message = f"{cause}; this entry is left out"
+            problems.append(SettingProblem(place, message, Severity.ERROR, shown(ratio), cause=cause))
             continue
         read = _within_bounds(setting, float(ratio), ratio, place)
         problems.extend(read.problems)

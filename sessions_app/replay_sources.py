@@ -6,19 +6,29 @@ from compaction.command_arguments import FedSession
 from compaction.errors import InvalidInput
 from compaction.tokens import TokenCounter
 from sessions_app.mapping import storable_id
-from sessions_app.models import Session
+from sessions_app.models import Project, Session
 from sessions_app.queries.replay_rows import rows_for_replay
-from sessions_app.session_policy import model_of, overhead_of
+from sessions_app.session_policy import model_of, newest_revision, overhead_of, policy_of
 
 
 def session_of_store(name: str, counter: TokenCounter) -> FedSession:
-    """The session called `name`. Raises InvalidInput when there is none, are several, or it holds no rows."""
+    """The session called `name`, with its project's settings.
+
+    Raises InvalidInput when there is none, are several, or it holds no rows.
+    """
     session = _find(name)
     rows = rows_for_replay(session.pk, counter)
     if not rows:
         raise InvalidInput("the session holds no rows", name)
     window_tokens = session.window_tokens or session.project.window_tokens
-    return FedSession(rows, model_of(session), window_tokens, overhead_of(session) or 0)
+    notice, policy = _settings_notice(session.project), policy_of(session.project)
+    return FedSession(rows, model_of(session), window_tokens, overhead_of(session) or 0, notice, policy)
+
+
+def _settings_notice(project: Project) -> str:
+    revision = newest_revision(project)
+    which = "default settings" if revision is None else f"settings revision {revision.number}"
+    return f"replayed under {which} of project {project.slug}, with --config and --set on top"
 
 
 def _find(name: str) -> Session:

@@ -212,6 +212,24 @@ def test_an_assignment_that_would_do_nothing_or_harm_is_refused(assignment):
         CompactionPolicy().with_settings([assignment])
 
 
+@pytest.mark.parametrize(
+    ("assignment", "sentence"),
+    [
+        ("bogus=1", "compression.bogus: this key is not known"),
+        ("threshold=abc", "compression.threshold: 'abc' is not a number"),
+        ("model_thresholds.gpt-5.1=abc", "compression.model_thresholds.gpt-5.1: 'abc' is not a number"),
+        (
+            "auxiliary.compression.base_url=ftp://host",
+            "auxiliary.compression.base_url: an address starts with http:// or https://",
+        ),
+    ],
+)
+def test_a_refused_assignment_says_what_is_wrong_and_not_what_would_be_used_instead(assignment, sentence):
+    with pytest.raises(InvalidPolicy) as caught:
+        CompactionPolicy().with_settings([assignment])
+    assert str(caught.value) == sentence
+
+
 def test_a_clamped_assignment_is_taken_and_reported():
     reading = CompactionPolicy().with_settings(["micro_compact_every_n_turns=0"])
     assert reading.policy.micro_compact_every_n_turns == 1

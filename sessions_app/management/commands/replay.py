@@ -15,7 +15,7 @@ from compaction.pass_context import make_context
 from compaction.passes import PassContext
 from compaction.policy_reading import PolicyReading
 from compaction.replay import Replay
-from compaction.replay_output import result_json, result_text, step_json, step_text
+from compaction.replay_output import result_json, result_text, step_json, step_text, threshold_text
 from compaction.tokens import TokenCounter, counter_named
 from compaction.vocabulary import VocabularyMissing
 from sessions_app.summarizers import summarizer_for_command
@@ -57,14 +57,14 @@ class Command(BaseCommand):
     def _run(self, options: dict[str, Any]) -> None:
         policy = policy_named(options["policy"])
         counter = counter_named(options["tokens"])
-        reading = read_settings(options["config"], options["assignments"])
-        summarizer = summarizer_for_command(options["summarizer"], counter, reading.policy)
         session = self._session(options, counter)
+        reading = read_settings(options["config"], options["assignments"], session.policy)
+        summarizer = summarizer_for_command(options["summarizer"], counter, reading.policy)
         self._say(reading, session)
-        replay = Replay(
-            session.rows, policy, _context(reading, session, options["window"], counter, summarizer.model), summarizer
-        )
-        self._print(replay, options["as_json"])
+        context = _context(reading, session, options["window"], counter, summarizer.model)
+        if not options["as_json"]:
+            self.stdout.write(threshold_text(context))
+        self._print(Replay(session.rows, policy, context, summarizer), options["as_json"])
 
     def _session(self, options: dict[str, Any], counter: TokenCounter) -> FedSession:
         if bool(options["source"]) == bool(options["file"]):
