@@ -4,6 +4,7 @@ Both ways take the standard library's loggers and structlog's. Must not decide w
 figures, never the text of a session.
 """
 
+import re
 from typing import Any
 
 import structlog
@@ -15,6 +16,15 @@ SHARED_PROCESSORS: list[Any] = [
     structlog.stdlib.ExtraAdder(),
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 ]
+
+
+# Whoever reads the log could log in with a link that nobody has used yet.
+LOGIN_TOKEN = re.compile(r"(/login/once/)[^\s'\"?]+")
+
+
+def hide_login_tokens(_logger: Any, _method: str, line: str) -> str:
+    """The finished line without the secrets of login links, wherever in it they stood."""
+    return LOGIN_TOKEN.sub(r"\1[hidden]", line)
 
 
 def logging_settings(shape: str, level: str) -> dict[str, Any]:
@@ -32,7 +42,11 @@ def logging_settings(shape: str, level: str) -> dict[str, Any]:
             "chosen": {
                 "()": structlog.stdlib.ProcessorFormatter,
                 "foreign_pre_chain": SHARED_PROCESSORS,
-                "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderers(shape)],
+                "processors": [
+                    structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                    *renderers(shape),
+                    hide_login_tokens,
+                ],
             },
             # The shape that the report on micro compaction reads, whatever the console shows.
             "agent_log": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},

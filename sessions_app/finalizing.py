@@ -16,6 +16,7 @@ from compaction.summarizer import Summarizer
 from compaction.tokens import TokenCounter
 from sessions_app import services
 from sessions_app.models import Session, SessionStatus, Turn, TurnStep
+from sessions_app.passes.faults import traceback_for_log
 from sessions_app.passes.passing import Passing
 from sessions_app.passes.running import run_pass
 from sessions_app.queries.waiting import waiting_turns
@@ -51,7 +52,8 @@ def _take_steps(session_id: int, passing: Passing, turn: Turn) -> None:
         except Session.DoesNotExist:
             raise
         except Exception as error:
-            logger.exception("session %s: the %s pass after turn %s failed", session_id, step.label, turn.number)
+            what = f"the {step.label} pass after turn {turn.number} failed ({type(error).__name__})"
+            logger.error("session %s: %s", session_id, what, exc_info=traceback_for_log(error))
             _show(session_id, turn, error)
 
 

@@ -13,6 +13,7 @@ from django.db import Error
 from compaction.passes import Nothing
 from sessions_app import services
 from sessions_app.models import Session, TurnStep
+from sessions_app.passes.faults import traceback_for_log
 from sessions_app.passes.passing import Passing
 from sessions_app.passes.running import run_pass
 from sessions_app.services import Committed, Stale
@@ -39,7 +40,8 @@ def make_requested_pass(session_id: int, step: TurnStep, passing: Passing) -> No
     except Session.DoesNotExist:
         return
     except Exception as error:
-        logger.exception("session %s: the %s pass that was asked for failed", session_id, step.label)
+        asked = f"the {step.label} pass that was asked for failed ({type(error).__name__})"
+        logger.error("session %s: %s", session_id, asked, exc_info=traceback_for_log(error))
         what = "the result could not be stored" if isinstance(error, Error) else "it ended with a fault of ours"
         services.note_failure(session_id, f"Pass that was asked for: {what} ({type(error).__name__}).")
         return

@@ -126,6 +126,8 @@ def test_s02_a_pass_that_cannot_be_stored_shows_on_the_session_and_the_session_g
     assert not [line for line in caplog.messages if "telemetry" in line]
     assert "could not be stored" in rows.session.last_error
     assert "disk full" not in rows.session.last_error
+    assert "pass after turn 6 failed (ProgrammingError)" in caplog.text
+    assert "disk full" not in caplog.text, "what the database says can hold row contents"
     assert Turn.objects.filter(ended_at__isnull=True).count() == 0
     with connection.cursor() as cursor:
         cursor.execute("DROP TRIGGER fail ON sessions_app_compactionpass")

@@ -120,7 +120,7 @@ def test_a_session_that_keeps_changing_is_left_alone_and_says_so(talk, rows):
     assert {one.kind for one in passes(rows)} == {"micro"}
 
 
-def test_a_request_that_cannot_be_stored_shows_on_the_session(talk, rows):
+def test_a_request_that_cannot_be_stored_shows_on_the_session(talk, rows, caplog):
     with connection.cursor() as cursor:
         cursor.execute(
             "CREATE FUNCTION pg_temp.fail() RETURNS trigger LANGUAGE plpgsql AS"
@@ -132,6 +132,8 @@ def test_a_request_that_cannot_be_stored_shows_on_the_session(talk, rows):
         )
     make_requested_pass(rows.session_id, TurnStep.BATCH, Passing(Remembering(), COUNTER))
     assert "could not be stored" in rows.session.last_error
+    assert "that was asked for failed (" in caplog.text
+    assert "disk full" not in caplog.text, "what the database says can hold row contents"
     assert not MessageRow.objects.filter(died_seq__isnull=False).exists()
 
 
