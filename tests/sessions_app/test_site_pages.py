@@ -311,3 +311,15 @@ def test_somebody_who_is_in_no_project_is_told_so_on_the_import_page(project):
     assert "<b>nina</b>" in html
     reader = client_of(person("rita", project, MemberRole.VIEWER))
     assert "not change any of them" in reader.get("/import/").content.decode()
+
+
+def test_a_page_of_what_still_runs_offers_a_reload_to_readers_without_scripts(client, project):
+    session = services.create_session(project, "a")
+    run = ReplayRun.objects.create(session=session, policy_name="micro", summarizer="extractive", token_counter="rough")
+    job = ImportJob.objects.create(project=project)
+    words = re.compile(r'<noscript><a [^>]*href="([^"]+)">Reload to see progress</a></noscript>')
+    for one, path in ((run, f"/s/{session.public_id}/runs/{run.pk}/"), (job, f"/import/{job.pk}/")):
+        assert words.search(client.get(path).content.decode()).group(1) == path
+        one.status = "done"
+        one.save()
+        assert not words.search(client.get(path).content.decode())
