@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from compaction.messages import RowKind
 from compaction.threshold import occupancy_pct
-from sessions_app.models import PolicyRevision, Session, SessionStatus, SummaryRevision, Turn
+from sessions_app.models import MessageRow, PolicyRevision, Session, SessionStatus, SummaryRevision, Turn
 from sessions_app.pages.forecast import Sentence, read_forecast, threshold_words
 from sessions_app.pages.outlook import Outlook, read_outlook
 from sessions_app.rendering.gauge import Gauge, Zone, draw_gauge
@@ -24,7 +25,12 @@ class Activity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SessionHead:
-    """What the head shows. rows_total: everything the transcript holds, archived rows too."""
+    """What the head shows.
+
+    rows_total: everything the transcript lists, archived and rewound rows too; rows_live and rows_archived: how many
+    of them its filters list. Summaries stand between the rows and are not counted there. A stub and the row that was
+    pruned for it are one: live_stubs counts those that are live.
+    """
 
     session: Session
     outlook: Outlook
@@ -34,6 +40,9 @@ class SessionHead:
     policy_number: int | None
     summary_number: int | None
     rows_total: int
+    rows_live: int
+    rows_archived: int
+    live_stubs: int
     activity: Activity
     running_turn: int
 
@@ -43,6 +52,8 @@ def read_head(session: Session) -> SessionHead:
     transcript = StoredTranscript(session)
     outlook = read_outlook(session, transcript)
     activity = activity_of(session, Turn.objects.filter(session_id=session.pk, number=session.turns_total).first())
+    stubs = live_stubs(session)
+    rows_live, rows_archived = session.live_rows - session.summary_rows, session.archived_rows - stubs
     newest_policy = PolicyRevision.objects.filter(project_id=session.project_id).order_by("-number")
     return SessionHead(
         session=session,
@@ -52,10 +63,21 @@ def read_head(session: Session) -> SessionHead:
         threshold_words=threshold_words(outlook),
         policy_number=newest_policy.values_list("number", flat=True).first(),
         summary_number=live_summary_number(session),
-        rows_total=session.live_rows - session.summary_rows + session.archived_rows + session.rewound_rows,
+        rows_total=rows_live + rows_archived + session.rewound_rows,
+        rows_live=rows_live,
+        rows_archived=rows_archived,
+        live_stubs=stubs,
         activity=activity,
         running_turn=session.turns_total,
     )
+
+
+def live_stubs(session: Session) -> int:
+    """How many live rows stand for rows that were pruned."""
+    if not session.prune_passes:
+        return 0
+    stubs = MessageRow.objects.filter(session_id=session.pk, replaces__isnull=False, kind=RowKind.PRUNE_STUB.value)
+    return stubs.filter(died_seq__isnull=True).count()
 
 
 def live_summary_number(session: Session) -> int | None:

@@ -12,8 +12,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from row_builder import RowBuilder, assistant, call, result, user
 
-from compaction.edits import Edit
-from compaction.messages import ImagePart, Message, Role, RowKey, TextPart
+from compaction.edits import Edit, NewRow
+from compaction.messages import ImagePart, Message, Role, RowKey, RowKind, TextPart
 from compaction.records import Outcome, PassKind, PassRecord, Span
 from sessions_app import services
 from sessions_app.models import MemberRole, MessageRow, SummaryRevision
@@ -342,3 +342,24 @@ def test_a_version_that_cannot_be_compared_is_not_called_the_first(client, sessi
     assert "first version" in heads[0]
     assert "this version can&#x27;t be read" in heads[1] or "this version can't be read" in heads[1]
     assert "the version before it can&#x27;t be read" in heads[2] or "the version before it can't be read" in heads[2]
+
+
+def counts_of(html):
+    chips = html[html.index('aria-label="Rows shown"') :][:900]
+    return [int(re.search(rf">{word} ([\d,]+)<", chips).group(1)) for word in ("All", "Live", "Archived")]
+
+
+def test_the_counts_of_the_filters_add_up_and_a_stub_is_one_row_with_its_original(client, session, rows):
+    rows.turns(4)
+    rows.absorb([row.pk for row in rows.live()][1:4])
+    pruned = next(row for row in rows.live() if row.role == "tool")
+    message = Message(Role.TOOL, "[pruned]", tool_call_id=pruned.tool_call_id)
+    stub = NewRow(RowKind.PRUNE_STUB, pruned.position, message, 12, replaces=pruned.pk)
+    edit = Edit(archived=(pruned.pk,), inserted=(stub,))
+    rows.commit(edit, PassRecord(PassKind.PRUNE, Outcome.PRUNED, edit=edit))
+    html = page(client, f"/s/{session.public_id}/")
+    assert counts_of(html) == [16, 13, 3]
+    assert "14 live (1 summary), 4 archived (1 pruned, with a live stub)" in html
+    shown = page(client, f"/s/{session.public_id}/?open=all")
+    assert len(set(ROW_ANCHOR.findall(shown))) == 16
+    assert len(ROW_ANCHOR.findall(page(client, f"/s/{session.public_id}/?show=archived"))) == 3
