@@ -98,6 +98,11 @@ class ImportPage:
         return sum(file.rows_added for file in self.files)
 
     @property
+    def unread_files(self) -> int:
+        """How many files have an error and gave no session."""
+        return sum(bool(file.error and not file.sessions) for file in self.files)
+
+    @property
     def sessions_total(self) -> int:
         return sum(len(file.sessions) for file in self.files)
 

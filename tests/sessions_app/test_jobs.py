@@ -225,3 +225,4 @@ def test_an_import_in_which_nothing_could_be_read_has_failed(project, tmp_path):
     job = imported(project, path)
     assert (job.status, job.error) == ("failed", "Nothing could be read. Each file says why.")
     assert "damaged" in job.report[0]["error"]
+    assert read_import(job).unread_files == 1
