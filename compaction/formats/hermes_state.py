@@ -21,7 +21,8 @@ from compaction.formats.hermes_rows import Record
 from compaction.formats.hermes_sessions import Origin, hermes_session
 from compaction.formats.source_file import SourceFile
 
-_COPY_ATTEMPTS = 5
+_COPY_ATTEMPTS = 20
+_LOG_HEAD_BYTES = 32
 # A continuation is created within seconds of its parent's end; a sub-agent of a long session is older than that.
 _CONTINUATION_SECONDS = 5.0
 _SUMMARY_SEARCHED_ROWS = 200
@@ -119,7 +120,11 @@ class _Store:
         return target
 
     def _copy(self, path: Path) -> Path:
-        """A copy of the database with its log, taken between two writes."""
+        """A copy of the database with its log, taken while neither was begun anew.
+
+        What is written meanwhile is only added to the log, and a reader passes over what has no commit behind it. Only
+        a checkpoint changes the database itself, and only then is the log begun anew.
+        """
         target = self._temporary() / "state.db"
         for _ in range(_COPY_ATTEMPTS):
             before = _state(path)
@@ -181,10 +186,15 @@ def _keeps_log(file: SourceFile) -> bool:
         return stream.read(20)[18:19] == b"\x02"
 
 
-def _state(path: Path) -> tuple[tuple[int, int] | None, ...]:
-    """Size and time of the last change of the database and its log."""
-    found = [part.stat() if part.exists() else None for part in (path, _log(path))]
-    return tuple((stat.st_size, stat.st_mtime_ns) if stat else None for stat in found)
+def _state(path: Path) -> tuple[int, int, bytes]:
+    """Size and time of the last change of the database, and the head of its log, which names the log's salts."""
+    stat = path.stat()
+    try:
+        with _log(path).open("rb") as log:
+            head = log.read(_LOG_HEAD_BYTES)
+    except FileNotFoundError:
+        head = b""
+    return stat.st_size, stat.st_mtime_ns, head
 
 
 def _follows(facts: Record, parent: Record) -> bool:
