@@ -32,7 +32,8 @@ def test_a_single_failure_is_told_and_half_of_all_is_a_warning(session):
     told = "1 of the newest 3 failed, last with: the summarizer gave no reply in time"
     assert model_calls() == (State.GOOD, told)
     record(session, "http_500")
-    assert model_calls() == (State.WARNING, "2 of the newest 4 failed, last with: http 500")
+    told = "2 of the newest 4 failed, last with: the summarizer's server answered HTTP 500"
+    assert model_calls() == (State.WARNING, told)
 
 
 def test_only_the_newest_calls_count(session):
