@@ -13,7 +13,8 @@ from ninja.security import HttpBearer
 
 from sessions_app.api.errors import Refusal, too_many_requests
 from sessions_app.models import ApiToken
-from sessions_app.services.tokens import hash_secret, spend_request
+from sessions_app.services.hashed_secrets import hash_secret
+from sessions_app.services.tokens import spend_request
 
 
 class ApiRequest(HttpRequest):

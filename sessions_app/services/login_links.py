@@ -1,6 +1,5 @@
 """One-time login links. The secret itself is never stored: only its hash, so a copy of the database logs nobody in."""
 
-import hashlib
 import secrets
 from datetime import timedelta
 
@@ -9,6 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from sessions_app.models import LoginLink
+from sessions_app.services.hashed_secrets import hash_secret
 
 TOKEN_BYTES = 32
 
@@ -19,7 +19,7 @@ def issue_login_link(user: User, lifetime: timedelta) -> str:
     now = timezone.now()
     with transaction.atomic():
         LoginLink.objects.filter(expires_at__lt=now).delete()
-        LoginLink.objects.create(user=user, token_hash=hash_token(token), expires_at=now + lifetime)
+        LoginLink.objects.create(user=user, token_hash=hash_secret(token), expires_at=now + lifetime)
     return token
 
 
@@ -30,12 +30,8 @@ def redeem_login_link(token: str) -> User | None:
     """
     now = timezone.now()
     usable = LoginLink.objects.filter(
-        token_hash=hash_token(token), used_at__isnull=True, expires_at__gt=now, user__is_active=True
+        token_hash=hash_secret(token), used_at__isnull=True, expires_at__gt=now, user__is_active=True
     )
     if usable.update(used_at=now) != 1:
         return None
-    return User.objects.get(login_links__token_hash=hash_token(token))
-
-
-def hash_token(token: str) -> str:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+    return User.objects.get(login_links__token_hash=hash_secret(token))

@@ -7,7 +7,6 @@ likely secrets to try. The rate is kept on the token itself, so it holds over al
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,6 +18,7 @@ from django.db.models.functions import Greatest
 from compaction.storable import storable_text
 from sessions_app import clock
 from sessions_app.models import ApiToken, Project, TokenScope
+from sessions_app.services.hashed_secrets import hash_secret
 
 PREFIX: Final = "hms_"
 SECRET_BYTES: Final = 32
@@ -71,8 +71,3 @@ def spend_request(token: ApiToken, requests_a_minute: int) -> timedelta | None:
 
 def _wait(busy_until: datetime | None, latest: datetime) -> timedelta:
     return timedelta() if busy_until is None else max(busy_until - latest, timedelta())
-
-
-def hash_secret(secret: str) -> str:
-    """The form in which a secret is stored."""
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
