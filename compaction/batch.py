@@ -36,7 +36,6 @@ from compaction.summarizer import Reply, SummaryRequest
 from compaction.threshold import Window
 from compaction.tokens import row_tokens
 from compaction.transcript import Transcript
-from compaction.zones import find_zones
 
 # From here on a summary without a model is better than a request that is refused for its size (ENGINE 8.7).
 CRITICAL_SHARE_OF_WINDOW: Final = 0.95
@@ -98,10 +97,7 @@ def plan_batch(
     blocked = None if is_manual else blocked_by(state, tokens, now)
     if blocked is not None and not is_critical:
         return Settlement(_empty_record(transcript, state, context, Outcome.BLOCKED, blocked), state)
-    policy = context.policy
-    zones = find_zones(
-        transcript, policy.protect_first_n, policy.min_tail_user_messages, context.head_limit_tokens, context.tail
-    )
+    zones = context.zones_of(transcript)
     window = batch_window(transcript, zones)
     if not window.covered:
         record = _empty_record(transcript, state, context, Outcome.ABORTED, BatchReason.NO_COMPRESSIBLE_WINDOW)

@@ -29,7 +29,7 @@ from compaction.state import CompactionState
 from compaction.summarizer import Reply, SummaryRequest
 from compaction.tokens import TokenCounter, row_tokens
 from compaction.transcript import Transcript
-from compaction.zones import Zones, find_zones
+from compaction.zones import Zones
 
 MOST_FAILURES: Final = 3
 # After a defrag that gained nothing, absorption goes on until the summary has grown this much or this often (ENGINE 6).
@@ -96,10 +96,7 @@ def _plan_due(transcript: Transcript, state: CompactionState, context: PassConte
     if context.policy.micro_compact_when is MicroWhen.CACHE_COLD and not context.is_cache_cold:
         is_unknown = context.is_cache_cold is None
         return Nothing(NothingReason.CACHE_UNKNOWN if is_unknown else NothingReason.CACHE_WARM, state)
-    policy = context.policy
-    zones = find_zones(
-        transcript, policy.protect_first_n, policy.min_tail_user_messages, context.head_limit_tokens, context.tail
-    )
+    zones = context.zones_of(transcript)
     if zones.is_tail_cut:
         return Nothing(NothingReason.NEWEST_TURN_EXCEEDS_TAIL, state, zones)
     if not zones.has_middle:

@@ -13,7 +13,8 @@ from compaction.policy import CompactionPolicy
 from compaction.records import Outcome, PassKind, PassRecord
 from compaction.state import CompactionState
 from compaction.tokens import TokenCounter
-from compaction.zones import Zones
+from compaction.transcript import Transcript
+from compaction.zones import Zones, find_zones
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,13 @@ class PassContext:
     main_model: str = ""
     aux_model: str = ""
     is_cache_cold: bool | None = None
+
+    def zones_of(self, transcript: Transcript) -> Zones:
+        """The zones of `transcript` under this context."""
+        policy = self.policy
+        return find_zones(
+            transcript, policy.protect_first_n, policy.min_tail_user_messages, self.head_limit_tokens, self.tail
+        )
 
     def blank_record(
         self, state: CompactionState, kind: PassKind, outcome: Outcome, tokens: int, rows: int

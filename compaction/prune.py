@@ -24,7 +24,7 @@ from compaction.tokens import TokenCounter, row_tokens
 from compaction.tool_pairs import pair_rounds
 from compaction.tool_results import Arguments
 from compaction.transcript import Transcript
-from compaction.zones import Zones, find_zones
+from compaction.zones import Zones
 
 # Shorter results cost no more than the line that would stand for them.
 MIN_RESULT_CHARS: Final = 200
@@ -101,10 +101,7 @@ def plan_prune(transcript: Transcript, state: CompactionState, context: PassCont
 
 def prune_zones(transcript: Transcript, context: PassContext) -> Zones:
     """The zones a prune goes by. A newest turn that is larger than the tail is pruned up to the tail inside it."""
-    policy = context.policy
-    zones = find_zones(
-        transcript, policy.protect_first_n, policy.min_tail_user_messages, context.head_limit_tokens, context.tail
-    )
+    zones = context.zones_of(transcript)
     return cut_tail(transcript, zones)
 
 

@@ -15,7 +15,7 @@ from compaction.policy import CompactionPolicy
 from compaction.records import PassKind
 from compaction.threshold import Threshold, Window
 from compaction.tokens import RoughCounter
-from compaction.zones import Zones, find_zones
+from compaction.zones import Zones
 from sessions_app.models import Session
 from sessions_app.pages.flow import Key, ZoneName
 from sessions_app.session_policy import model_of, overhead_of, policy_of, threshold_of, window_of
@@ -76,7 +76,4 @@ def zones_of(transcript: StoredTranscript, context: PassContext) -> Zones | None
     """The zones where no plan needed them: micro passes are off, or not due."""
     if context.threshold_tokens is None or context.tail is None:
         return None
-    policy = context.policy
-    return find_zones(
-        transcript, policy.protect_first_n, policy.min_tail_user_messages, context.head_limit_tokens, context.tail
-    )
+    return context.zones_of(transcript)
