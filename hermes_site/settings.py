@@ -46,7 +46,8 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "hermes_site.static_files.StaticFilesMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.locale.LocaleMiddleware",
+    "sessions_app.languages.ReaderLanguageMiddleware",
+    "sessions_app.reader_zone.reader_zone",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -169,7 +170,9 @@ SESSION_COOKIE_NAME = "hermes_sessions_login"
 CSRF_COOKIE_NAME = "hermes_sessions_csrf"
 
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", "English")]
+# Each by its own name, for those who can't read the others.
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+LANGUAGE_COOKIE_NAME = "hermes_sessions_language"
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = env.time_zone("HERMES_SITE_TIME_ZONE", "UTC")
 USE_I18N = True

@@ -6,6 +6,7 @@ from sessions_app.api.addresses import api_addresses
 from sessions_app.views.actions import actions
 from sessions_app.views.health import health_page
 from sessions_app.views.imports import import_cancel, import_files, import_job
+from sessions_app.views.language import language
 from sessions_app.views.occupancy import occupancy, occupancy_csv, occupancy_json
 from sessions_app.views.passes import passes
 from sessions_app.views.projects import project, project_list
@@ -21,6 +22,7 @@ from sessions_app.views.updates import session_updates
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", session_list, name="session_list"),
     path("theme/", theme, name="theme"),
+    path("language/", language, name="language"),
     path("health/", health_page, name="health_page"),
     path("import/", import_files, name="import"),
     path("import/<int:job_id>/", import_job, name="import_job"),

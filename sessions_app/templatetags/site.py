@@ -13,8 +13,9 @@ from django.http import HttpRequest
 from django.utils import formats, timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import get_language, gettext, ngettext, pgettext
 
+from sessions_app.languages import other_languages
 from sessions_app.themes import next_theme_after, theme_of
 
 register = template.Library()
@@ -35,6 +36,18 @@ def theme(context: dict[str, Any]) -> str:
 def next_theme(context: dict[str, Any]) -> str:
     """The theme that the switch leads to."""
     return next_theme_after(theme(context))
+
+
+@register.simple_tag
+def languages_to_change_to() -> tuple[tuple[str, str], ...]:
+    """The languages of the pages but the one that is shown: code and own name of each."""
+    return other_languages(get_language() or "")
+
+
+@register.simple_tag
+def zone_name() -> str:
+    """The zone in which this page writes times."""
+    return timezone.get_current_timezone_name()
 
 
 @register.simple_tag
@@ -126,7 +139,8 @@ def when(moment: datetime | None) -> SafeString:
     if moment is None:
         return format_html("<span>{}</span>", DASH)
     local = timezone.localtime(moment)
-    shape = "j M H:i" if local.year == timezone.localtime().year else "j M Y H:i"
+    is_this_year = local.year == timezone.localtime().year
+    shape = pgettext("date format", "j M H:i") if is_this_year else pgettext("date format", "j M Y H:i")
     return time_element(local, formats.date_format(local, shape))
 
 
@@ -160,7 +174,8 @@ def ago_words(local: datetime, now: datetime) -> str:
         return ngettext("%(hours)d h", "%(hours)d h", hours) % {"hours": hours}
     if local.date() == now.date() - timedelta(days=1):
         return gettext("yesterday")
-    return formats.date_format(local, "j M" if local.year == now.year else "j M Y")
+    shape = pgettext("date format", "j M") if local.year == now.year else pgettext("date format", "j M Y")
+    return formats.date_format(local, shape)
 
 
 def time_element(local: datetime, words: str) -> SafeString:

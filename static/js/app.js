@@ -1,5 +1,5 @@
-// The entry module of every page: theme switch, keys, copy buttons, permalinks, pictures, and the live connection where the page
-// names one. Pages work without it; everything here only saves a reload.
+// The entry module of every page: time zone, theme switch, keys, copy buttons, permalinks, pictures, and the live
+// connection where the page names one. Pages work without it; everything here only saves a reload.
 
 import { startCopyButtons } from "./copy.js";
 import { startKeys } from "./keys.js";
@@ -7,7 +7,9 @@ import { startLive } from "./live.js";
 import { startPermalinks } from "./permalinks.js";
 import { startPictures } from "./pictures.js";
 import { startThemeSwitch } from "./theme.js";
+import { startZone } from "./zone.js";
 
+startZone();
 startThemeSwitch();
 startKeys();
 startCopyButtons();
