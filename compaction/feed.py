@@ -16,6 +16,11 @@ from compaction.tokens import TokenCounter, reasoning_tokens, row_tokens
 
 def rows_to_feed(events: Iterable[SourceEvent], counter: TokenCounter) -> tuple[Row, ...]:
     """Rows in order; id and position are the row's number over all appended rows, counted from 0."""
+    return tuple(_row(number, source, counter) for number, source in appended_rows(events))
+
+
+def appended_rows(events: Iterable[SourceEvent]) -> tuple[tuple[int, SourceRow], ...]:
+    """What was appended and not taken back, in order, each row with its number over all appended rows, from 0."""
     appended: list[SourceRow] = []
     taken_back: set[str] = set()
     for event in events:
@@ -24,9 +29,7 @@ def rows_to_feed(events: Iterable[SourceEvent], counter: TokenCounter) -> tuple[
                 appended.append(row)
             case RowsRewound(foreign_ids):
                 taken_back.update(foreign_ids)
-    return tuple(
-        _row(number, source, counter) for number, source in enumerate(appended) if source.foreign_id not in taken_back
-    )
+    return tuple((number, source) for number, source in enumerate(appended) if source.foreign_id not in taken_back)
 
 
 def _row(number: int, source: SourceRow, counter: TokenCounter) -> Row:

@@ -1,4 +1,4 @@
-"""Stored sessions for `manage.py replay`: by the id in their address, or by the one their source gave them."""
+"""Stored sessions for commands: by the id in their address, or by the one their source gave them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def session_of_store(name: str, counter: TokenCounter) -> FedSession:
 
     Raises InvalidInput when there is none, are several, or it holds no rows.
     """
-    session = _find(name)
+    session = find_session(name)
     rows = rows_for_replay(session.pk, counter)
     if not rows:
         raise InvalidInput("the session holds no rows", name)
@@ -31,7 +31,8 @@ def _settings_notice(project: Project) -> str:
     return f"replayed under {which} of project {project.slug}, with --config and --set on top"
 
 
-def _find(name: str) -> Session:
+def find_session(name: str) -> Session:
+    """The session called `name`. Raises InvalidInput when there is none, or when several have that id."""
     sessions = Session.objects.select_related("project")
     found = sessions.filter(public_id=name).first()
     if found is not None:
