@@ -12,6 +12,7 @@ Nothing but Python is needed; the compiled files belong into the repository, so 
 from __future__ import annotations
 
 import io
+import itertools
 import re
 import sys
 from collections.abc import Iterator
@@ -42,7 +43,7 @@ HEADER: Final = (
     "# Texts of the pages. Collected and compiled by scripts/translations.py; translations are written here."
 )
 _NOISE: Final = tuple(f'"{word}' for word in ("POT-", "PO-", "Last-", "Report-", "Generated-", "Language-Team"))
-_PLACEHOLDER: Final = re.compile(r"%\((\w+)\)[sdf]|(?<!%)%[sd]|\{(\w*)\}")
+_PLACEHOLDER: Final = re.compile(r"%\(\w+\)[sdf]|(?<!%)%[sd]|\{\w*\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +156,11 @@ def _as_tuple(words: object) -> tuple[str, ...]:
 
 
 def placeholders(text: str) -> frozenset[str]:
-    """The names to be filled in; what stands twice counts once."""
-    return frozenset(match.group(0) for match in _PLACEHOLDER.finditer(text))
+    """What is to be filled in: names, or numbers in the order of places without a name. What stands twice counts
+    once."""
+    found = _PLACEHOLDER.findall(text)
+    unnamed = itertools.count()
+    return frozenset(f"{{{next(unnamed)}}}" if one == "{}" else one for one in found)
 
 
 def _out_of_date(path: Path, catalog: Catalog) -> list[str]:
@@ -164,13 +168,13 @@ def _out_of_date(path: Path, catalog: Catalog) -> list[str]:
     if not compiled.exists():
         return [f"{compiled.relative_to(ROOT)} is missing: compile the catalogue"]
     with compiled.open("rb") as file:
-        there = {(message.id, message.context): message.string for message in read_mo(file) if message.id}
-    wanted = {
-        (message.id, message.context): message.string
-        for message in catalog
-        if message.id and all(_as_tuple(message.string))
-    }
+        there = _forms_by_text(read_mo(file))
+    wanted = {text: forms for text, forms in _forms_by_text(catalog).items() if all(forms)}
     return [] if there == wanted else [f"{compiled.relative_to(ROOT)} is older than its catalogue: compile it"]
+
+
+def _forms_by_text(catalog: Catalog) -> dict[tuple[tuple[str, ...], str | None], tuple[str, ...]]:
+    return {(_as_tuple(one.id), one.context): _as_tuple(one.string) for one in catalog if one.id}
 
 
 def main(words: list[str]) -> int:
