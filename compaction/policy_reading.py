@@ -172,7 +172,7 @@ class _Reader:
         for task, given in block.items():
             if task != COMPRESSION:
                 message = "not used here: only the summarizer (auxiliary.compression) is set up by this product"
-                self._keep(f"{AUXILIARY}.{task}", _without_secrets(given), message, Severity.NOT_USED)
+                self._keep(f"{AUXILIARY}.{task}", without_secrets(given), message, Severity.NOT_USED)
         for key, given in self._block(block, AUXILIARY_COMPRESSION).items():
             self._read_auxiliary_key(layer, str(key), given)
 
@@ -243,10 +243,11 @@ def _address_refusal(given: object) -> str:
     return "an address must not contain a user name or password" if has_credentials else ""
 
 
-def _without_secrets(given: object) -> object:
+def without_secrets(given: Any) -> Any:
+    """A value of a configuration without the keys that hold secrets, wherever they stand."""
     if isinstance(given, Mapping):
-        return {key: _without_secrets(value) for key, value in given.items() if key not in SECRET_KEYS}
-    return given
+        return {key: without_secrets(value) for key, value in given.items() if key not in SECRET_KEYS}
+    return [without_secrets(value) for value in given] if isinstance(given, list) else given
 
 
 def _json(value: object) -> str:

@@ -14,6 +14,7 @@ from hermes_site import env
 from hermes_site.log_lines import logging_settings
 from hermes_site.outbound import outbound_rules
 from hermes_site.secret_key import load_or_create_secret_key
+from hermes_site.site_policy import site_policy
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 # Everything the site writes beside the database of an operator's own: secret key, embedded database, uploads.
@@ -126,6 +127,9 @@ CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
     if CHANNEL_REDIS_URL is None
     else {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [CHANNEL_REDIS_URL]}}
 }
+
+# What the operator sets for all projects, as blocks of a YAML file.
+SITE_POLICY = site_policy()
 
 # Where models may be asked, and with which keys.
 OUTBOUND_RULES = outbound_rules()

@@ -21,7 +21,7 @@ def session_of_store(name: str, counter: TokenCounter) -> FedSession:
     if not rows:
         raise InvalidInput("the session holds no rows", name)
     window_tokens = session.window_tokens or session.project.window_tokens
-    notice, policy = _settings_notice(session.project), policy_of(session.project)
+    notice, policy = _settings_notice(session.project), policy_of(session)
     return FedSession(rows, model_of(session), window_tokens, overhead_of(session) or 0, notice, policy)
 
 

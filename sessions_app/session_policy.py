@@ -1,25 +1,84 @@
-"""What a session's passes are made under: its project's policy, its window, and the threshold that follows.
+"""What a session's passes are made under: the policy in force, its window, and the threshold that follows.
 
-Must not write. Settings that can't be used count as their defaults, as the engine reads them; the settings page shows
-what was wrong with them.
+There is one order of scopes and it is told here: the engine's defaults, what this site sets for all its projects, what
+a project's newest revision sets, what a session sets for itself. Whoever makes a pass asks `policy_of` with the
+session, never with its project. Must not write. Settings that can't be used count as not written, as the engine reads
+them; the settings page shows what was wrong with them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any
+
+from django.conf import settings
+
 from compaction.policy import CompactionPolicy
+from compaction.policy_reading import PolicyReading, read_layers
 from compaction.threshold import Threshold, Window, effective_threshold
-from sessions_app.models import PolicyRevision, Project, Session
+from sessions_app.models import PolicyRevision, Project, Session, SessionPolicyRevision
 from sessions_app.windows import resolve_window
 
+Blocks = Mapping[str, Any]
+Layer = tuple[str, Blocks]
 
-def policy_of(project: Project) -> CompactionPolicy:
-    """The policy in force in a project."""
-    return CompactionPolicy.from_mapping(project.policy_settings).policy
+
+class Scope(StrEnum):
+    """Where a value can be set, weakest first. What none of them sets is the engine's default."""
+
+    SITE = "site"
+    PROJECT = "project"
+    SESSION = "session"
+
+
+def layers_of(place: Project | Session) -> tuple[Layer, ...]:
+    """The blocks that hold in a project or a session, each with its scope, the strongest last."""
+    project = place.project if isinstance(place, Session) else place
+    layers = (layer_of_site(), (Scope.PROJECT.value, project.policy_settings))
+    return (*layers, (Scope.SESSION.value, place.policy_settings)) if isinstance(place, Session) else layers
+
+
+def layer_of_site() -> Layer:
+    """What the operator sets for all projects; empty blocks when nothing."""
+    return (Scope.SITE.value, settings.SITE_POLICY)
+
+
+def reading_of(place: Project | Session) -> PolicyReading:
+    """The policy in force with the scope that each value comes from."""
+    return read_layers(layers_of(place))
+
+
+def policy_of(place: Project | Session) -> CompactionPolicy:
+    """The policy in force in a project or, for passes, in a session."""
+    return reading_of(place).policy
+
+
+def blocks_of(place: Project | Session) -> dict[str, Any]:
+    """Everything that is written in the scopes of `place` as one pair of blocks; reading it gives the policy in force
+    as long as every value can be used."""
+    return merge_blocks(blocks for _scope, blocks in layers_of(place))
+
+
+def merge_blocks(layers: Iterable[Blocks]) -> dict[str, Any]:
+    """The blocks of several layers as one, the strongest last: mappings are merged key by key, values replaced."""
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        for key, value in layer.items():
+            held = merged.get(key)
+            both = isinstance(held, Mapping) and isinstance(value, Mapping)
+            merged[key] = merge_blocks((held, value)) if both else value  # type: ignore[arg-type]  # both are mappings
+    return merged
 
 
 def newest_revision(project: Project) -> PolicyRevision | None:
     """The revision whose settings are in force; None for a project that was made without one."""
     return project.policy_revisions.order_by("-number").first()
+
+
+def newest_own_revision(session: Session) -> SessionPolicyRevision | None:
+    """The newest of what was set for this session alone; None when nobody ever did."""
+    return session.policy_revisions.order_by("-number").first()
 
 
 def model_of(session: Session) -> str | None:

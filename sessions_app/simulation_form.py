@@ -21,6 +21,7 @@ from compaction.settings import Setting, SettingKind
 from compaction.threshold import Window, effective_threshold
 from sessions_app.models import Session
 from sessions_app.pages.outlook import Outlook
+from sessions_app.session_policy import blocks_of
 
 POLICY_WORDS: Final = {
     ReplayPolicy.MICRO: gettext_lazy("micro: after each turn, absorb the oldest exchange into a rolling summary"),
@@ -108,8 +109,8 @@ class SimulationForm(forms.Form):
         )
 
     def _blocks(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """The project's blocks with the fields that were filled in on top."""
-        blocks: dict[str, Any] = deepcopy(self._session.project.policy_settings or {})
+        """The blocks in force with the fields that were filled in on top."""
+        blocks: dict[str, Any] = deepcopy(blocks_of(self._session))
         compression = dict(blocks.get("compression") or {})
         compression.update({key: asked[key] for key in SETTINGS if asked.get(key) is not None})
         return {**blocks, "compression": compression}

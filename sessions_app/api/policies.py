@@ -8,9 +8,8 @@ from typing import Any
 from ninja import Schema
 from pydantic import Field
 
-from compaction.policy_reading import PolicyReading, read_policy
+from compaction.policy_reading import PolicyReading, read_policy, without_secrets
 from compaction.settings import SettingProblem, SettingValue
-from compaction.unused_settings import SECRET_KEYS
 from sessions_app.api.errors import FieldProblem, unprocessable
 from sessions_app.api.parameters import BodySchema, JsonObject
 from sessions_app.mapping import storable_json
@@ -51,12 +50,6 @@ def storable_blocks(blocks: Mapping[str, Any]) -> dict[str, Any]:
     """The blocks as they are stored: without keys that hold secrets, wherever they stand."""
     stored: dict[str, Any] = storable_json(without_secrets(blocks))
     return stored
-
-
-def without_secrets(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: without_secrets(inner) for key, inner in value.items() if key not in SECRET_KEYS}
-    return [without_secrets(inner) for inner in value] if isinstance(value, list) else value
 
 
 def json_value(value: SettingValue) -> Any:

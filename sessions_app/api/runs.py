@@ -20,7 +20,7 @@ from sessions_app.api.reach import get_run, get_session
 from sessions_app.models import ReplayRun, Session
 from sessions_app.queries.run_pages import read_run_page, read_step_page
 from sessions_app.services.replays import cancel_replay, request_replay
-from sessions_app.session_policy import window_of
+from sessions_app.session_policy import blocks_of, window_of
 
 router = Router(tags=["replay runs"])
 
@@ -125,7 +125,7 @@ def start_run(request: ApiRequest, public_id: PublicId, body: NewRun) -> Status[
     """Start a replay over the session as it is now. It runs in the background (202)."""
     session = get_session(request.auth, public_id)
     require_window(session, body.window_tokens)
-    blocks = on_top_of(session.project.policy_settings, body.settings)
+    blocks = on_top_of(blocks_of(session), body.settings)
     read_blocks(blocks, prefix="settings.")
     run = request_replay(session, body.policy.value, settings=storable_blocks(blocks), window_tokens=body.window_tokens)
     return Status(202, shape_run(run))
@@ -162,10 +162,10 @@ def require_window(session: Session, given_tokens: int | None) -> None:
         raise unprocessable([FieldProblem(path="window_tokens", message=message)])
 
 
-def on_top_of(project_blocks: Mapping[str, Any], given: PolicyBlocks) -> dict[str, Any]:
-    """The project's blocks with the given values in their places."""
+def on_top_of(held_blocks: Mapping[str, Any], given: PolicyBlocks) -> dict[str, Any]:
+    """The blocks in force with the given values in their places."""
     return {
-        **project_blocks,
-        "compression": {**(project_blocks.get("compression") or {}), **given.compression},
-        "auxiliary": {**(project_blocks.get("auxiliary") or {}), **given.auxiliary},
+        **held_blocks,
+        "compression": {**(held_blocks.get("compression") or {}), **given.compression},
+        "auxiliary": {**(held_blocks.get("auxiliary") or {}), **given.auxiliary},
     }

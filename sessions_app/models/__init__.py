@@ -10,12 +10,14 @@ from sessions_app.models.events import EventKind, SessionEvent
 from sessions_app.models.imports import ImportJob, JobStatus
 from sessions_app.models.logins import LoginLink
 from sessions_app.models.passes import CompactionPass, PassFacts, PassKind, PassOrigin
-from sessions_app.models.projects import MemberRole, PolicyRevision, Project, ProjectMember
+from sessions_app.models.policies import PolicyRevision, SessionPolicyRevision
+from sessions_app.models.projects import MemberRole, Project, ProjectMember
 from sessions_app.models.replays import ReplayRun, ReplayStep, RunStatus
 from sessions_app.models.rows import MessageRow, RowLifetime
 from sessions_app.models.sessions import Session, SessionStatus
 from sessions_app.models.summaries import SummaryKind, SummaryRevision
 from sessions_app.models.tokens import ApiToken, TokenScope
+from sessions_app.models.trials import PolicyTrial
 from sessions_app.models.turns import Turn, TurnStep
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "PassKind",
     "PassOrigin",
     "PolicyRevision",
+    "PolicyTrial",
     "Project",
     "ProjectMember",
     "ReplayRun",
@@ -41,6 +44,7 @@ __all__ = [
     "RunStatus",
     "Session",
     "SessionEvent",
+    "SessionPolicyRevision",
     "SessionStatus",
     "SummaryKind",
     "SummaryRevision",

@@ -6,7 +6,7 @@ a step of a simulated replay have the same facts (`PassFacts`), so one page serv
 
 from django.db import models
 
-from sessions_app.models.projects import PolicyRevision
+from sessions_app.models.policies import PolicyRevision, SessionPolicyRevision
 from sessions_app.models.sessions import Session
 
 
@@ -96,6 +96,9 @@ class CompactionPass(PassFacts):
     at = models.DateTimeField(null=True)
     turn = models.IntegerField(null=True)
     policy_revision = models.ForeignKey(PolicyRevision, on_delete=models.SET_NULL, null=True, related_name="+")
+    session_policy_revision = models.ForeignKey(
+        SessionPolicyRevision, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
     revision_before = models.PositiveIntegerField(null=True)
     revision_after = models.PositiveIntegerField(null=True)
     state_before = models.JSONField(null=True)

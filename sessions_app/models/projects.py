@@ -1,8 +1,4 @@
-"""Projects, who may see them, and the revisions of their compression settings.
-
-A project's settings are kept as the mapping of the `compression:` and `auxiliary:` blocks, because that is what people
-exchange; the engine turns it into a policy. Revisions are only ever added.
-"""
+"""Projects and who may see them. `policy_settings` is what the newest revision of their settings holds."""
 
 from django.conf import settings
 from django.db import models
@@ -47,20 +43,3 @@ class ProjectMember(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} in {self.project_id}: {self.role}"
-
-
-class PolicyRevision(models.Model):
-    """The settings of a project as they were saved once. Never changed afterwards."""
-
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="policy_revisions", db_index=False)
-    number = models.PositiveIntegerField()
-    settings = models.JSONField()
-    author = models.ForeignKey(USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
-    note = models.TextField(blank=True, default="")
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["project", "number"], name="policy_revision_number")]
-
-    def __str__(self) -> str:
-        return f"{self.project_id} revision {self.number}"

@@ -22,7 +22,8 @@ class Session(models.Model):
     source: "hosted" or the format it was imported from. listed_at: the last activity, or the time of creation when no
     activity is known; lists are ordered by it. live_rows: all rows in the live context. archived_rows, rewound_rows:
     message rows that left it by a pass, or without one. summary_rows: live summary rows. reset_seq: the event of the
-    newest reset; what happened up to it is no part of the conversation any more.
+    newest reset; what happened up to it is no part of the conversation any more. policy_settings: what is set for this
+    session alone, on top of its project, as the newest of its own revisions holds it.
     """
 
     HOSTED = "hosted"
@@ -36,6 +37,7 @@ class Session(models.Model):
     model = models.TextField(null=True)
     window_tokens = models.PositiveIntegerField(null=True)
     fixed_overhead_tokens = models.PositiveIntegerField(null=True)
+    policy_settings = models.JSONField(default=dict)
     threshold_tokens = models.PositiveIntegerField(null=True)
     threshold_source = models.CharField(max_length=40, blank=True, default="")
     started_at = models.DateTimeField(null=True)

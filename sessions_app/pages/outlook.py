@@ -59,7 +59,7 @@ class Outlook:
 
 def read_outlook(session: Session, transcript: StoredTranscript) -> Outlook:
     """The outlook of a session, planned on its stored rows."""
-    policy, window = policy_of(session.project), window_of(session)
+    policy, window = policy_of(session), window_of(session)
     context = make_context(
         policy,
         window,

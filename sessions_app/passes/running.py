@@ -21,7 +21,14 @@ from sessions_app.passes.deciding import DECIDERS
 from sessions_app.passes.passing import Passing
 from sessions_app.passes.reporting import report_of
 from sessions_app.services import Circumstances, Committed, Stale
-from sessions_app.session_policy import model_of, newest_revision, overhead_of, policy_of, window_of
+from sessions_app.session_policy import (
+    model_of,
+    newest_own_revision,
+    newest_revision,
+    overhead_of,
+    policy_of,
+    window_of,
+)
 from sessions_app.stored_transcript import StoredTranscript
 
 # Why there is no pass when a request comes a second time.
@@ -34,6 +41,7 @@ class _Run:
 
     session: Session
     policy_revision_id: int | None
+    session_policy_revision_id: int | None
     transcript: StoredTranscript
     step: TurnStep
     passing: Passing
@@ -54,10 +62,11 @@ def run_pass(session_id: int, step: TurnStep, passing: Passing) -> Nothing | Com
     session = Session.objects.select_related("project").get(pk=session_id)
     if _is_made(session, passing.request_id):
         return Nothing(ALREADY_MADE, state_of(session.state))
-    revision = newest_revision(session.project)
+    revision, own = newest_revision(session.project), newest_own_revision(session)
     run = _Run(
         session=session,
         policy_revision_id=None if revision is None else revision.pk,
+        session_policy_revision_id=None if own is None else own.pk,
         transcript=StoredTranscript(session),
         step=step,
         passing=passing,
@@ -86,7 +95,7 @@ def _is_made(session: Session, request_id: str | None) -> bool:
 
 def _context(session: Session, passing: Passing) -> PassContext:
     return make_context(
-        policy_of(session.project),
+        policy_of(session),
         window_of(session),
         passing.counter,
         fixed_overhead_tokens=overhead_of(session) or 0,
@@ -120,6 +129,7 @@ def _commit(run: _Run, settlement: Settlement) -> Committed | Stale:
             trigger=passing.trigger(run.step),
             started_at=run.started_at,
             policy_revision_id=run.policy_revision_id,
+            session_policy_revision_id=run.session_policy_revision_id,
             threshold_source=session.threshold_source or None,
             turn=None if passing.turn is None else passing.turn.number,
             step=run.step,

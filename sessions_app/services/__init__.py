@@ -12,7 +12,8 @@ from sessions_app.services.compacting import Circumstances, Committed, Stale, ar
 from sessions_app.services.deleting import Deletion, delete_session
 from sessions_app.services.lifecycle import create_session, end_session, hold_passes, note_failure, resume_passes
 from sessions_app.services.pass_requests import request_pass
-from sessions_app.services.projects import add_member, create_project, default_project, save_policy
+from sessions_app.services.policies import PolicyConflict, save_policy, save_session_policy
+from sessions_app.services.projects import add_member, create_project, default_project
 from sessions_app.services.resetting import ResetDone, reset_session
 from sessions_app.services.turns import end_turn, finish_turn, mark_finalizing
 from sessions_app.services.undoing import NothingToUndo, undo_last_pass
@@ -25,6 +26,7 @@ __all__ = [
     "Deletion",
     "NewMessage",
     "NothingToUndo",
+    "PolicyConflict",
     "ResetDone",
     "Stale",
     "add_member",
@@ -46,6 +48,7 @@ __all__ = [
     "reset_session",
     "resume_passes",
     "save_policy",
+    "save_session_policy",
     "store_state",
     "undo_last_pass",
 ]

@@ -64,6 +64,7 @@ def _new_session(parent: Session, title: str) -> Session:
         model=parent.model,
         window_tokens=parent.window_tokens,
         fixed_overhead_tokens=parent.fixed_overhead_tokens,
+        policy_settings=parent.policy_settings,
         started_at=now,
         listed_at=now,
         status=SessionStatus.IDLE,

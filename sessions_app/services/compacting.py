@@ -52,6 +52,7 @@ class Circumstances:
     trigger: str | None = None
     started_at: datetime | None = None
     policy_revision_id: int | None = None
+    session_policy_revision_id: int | None = None
     threshold_source: str | None = None
     turn: int | None = None
     step: TurnStep = TurnStep.NONE
@@ -157,6 +158,7 @@ def _new_pass(session: Session, record: PassRecord, edit: Edit, circumstances: C
         turn=circumstances.turn,
         foreign_id=circumstances.request_id,
         policy_revision_id=circumstances.policy_revision_id,
+        session_policy_revision_id=circumstances.session_policy_revision_id,
         revision_before=session.compaction_revision,
         revision_after=session.compaction_revision + 1,
         state_before=session.state,

@@ -21,6 +21,7 @@ _TABLES = (
     "sessions_app_messagerow",
     "sessions_app_compactionpass",
     "sessions_app_turn",
+    "sessions_app_sessionpolicyrevision",
 )
 CONTINUATION = "compression"
 

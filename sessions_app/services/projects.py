@@ -1,16 +1,14 @@
-"""Projects, their members, and revisions of their settings."""
+"""Projects and their members."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from sessions_app.models import MemberRole, PolicyRevision, Project, ProjectMember
 from sessions_app.services.owner import ensure_local_owner
-from sessions_app.services.thresholds import refresh_thresholds
 
 DEFAULT_SLUG: Final = "default"
 
@@ -44,22 +42,3 @@ def add_member(project: Project, user: AbstractBaseUser, role: MemberRole) -> Pr
         project=project, user_id=user.pk, defaults={"role": MemberRole(role)}
     )
     return member
-
-
-def save_policy(
-    project_id: int, settings: Mapping[str, Any], author: AbstractBaseUser | None, note: str = ""
-) -> PolicyRevision:
-    """A new revision with `settings`, which the caller has validated. Running passes keep theirs."""
-    with transaction.atomic():
-        project = Project.objects.select_for_update().get(pk=project_id)
-        newest = project.policy_revisions.order_by("-number").first()
-        project.policy_settings = dict(settings)
-        project.save(update_fields=["policy_settings"])
-        refresh_thresholds(project)
-        return PolicyRevision.objects.create(
-            project=project,
-            number=1 if newest is None else newest.number + 1,
-            settings=dict(settings),
-            author_id=None if author is None else author.pk,
-            note=note,
-        )

@@ -13,6 +13,7 @@ from compaction.storable import storable_text
 from sessions_app.deferring import defer_replay
 from sessions_app.models import ReplayRun, ReplayStep, RunStatus, Session
 from sessions_app.notifications import REPLAY_KIND, Notice, notify
+from sessions_app.session_policy import blocks_of
 
 
 def request_replay(
@@ -31,7 +32,7 @@ def request_replay(
             session=session,
             created_by_id=None if created_by is None else created_by.pk,
             policy_name=policy_name,
-            policy_settings=dict(session.project.policy_settings if settings is None else settings),
+            policy_settings=dict(blocks_of(session) if settings is None else settings),
             summarizer=summarizer,
             token_counter=token_counter,
             window_tokens=window_tokens,
