@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from compaction.policy import CompactionPolicy
+from compaction.wording import worded
 
 # Below this window half of it is little room: the floor raises the ratio (ENGINE 2.1).
 SMALL_WINDOW_TOKENS: Final = 512_000
@@ -101,11 +102,11 @@ def effective_threshold(
     input_tokens = window.input_tokens
     if input_tokens is None or window.context_tokens is None:
         return Threshold(None, ThresholdSource.UNKNOWN_WINDOW, (), ratio)
-    trail = _Trail(int(input_tokens * ratio), source, f"{_percent(ratio)} of the input window of {input_tokens:,}")
+    trail = _Trail(int(input_tokens * ratio), source, _share_of_window(ratio, input_tokens))
     is_raised = policy.threshold_floor and window.context_tokens < SMALL_WINDOW_TOKENS and ratio < SMALL_WINDOW_RATIO
     if is_raised:
         ratio = SMALL_WINDOW_RATIO
-        what = f"{_percent(ratio)}, because the window is under {SMALL_WINDOW_TOKENS:,}"
+        what = worded("{}, because the window is under {:,}", _percent(ratio), SMALL_WINDOW_TOKENS)
         trail.set(int(input_tokens * ratio), ThresholdSource.FLOOR, what)
     _apply_minimum(trail, policy, input_tokens)
     _apply_caps(trail, policy, input_tokens, policy.auxiliary.window_tokens or aux_window_tokens)
@@ -160,19 +161,22 @@ def _model_ratio(ratios: tuple[tuple[str, float], ...], model: str, provider: st
 def _apply_minimum(trail: _Trail, policy: CompactionPolicy, input_tokens: int) -> None:
     largest = int(input_tokens * LARGEST_SHARE)
     if policy.threshold_floor and trail.tokens < min(policy.threshold_minimum_tokens, largest):
-        what = f"minimum of {policy.threshold_minimum_tokens:,}, at most {_percent(LARGEST_SHARE)} of the input window"
+        what = worded(
+            "minimum of {:,}, at most {} of the input window", policy.threshold_minimum_tokens, _percent(LARGEST_SHARE)
+        )
         trail.set(min(policy.threshold_minimum_tokens, largest), ThresholdSource.FLOOR, what)
     if trail.tokens >= input_tokens:
-        what = f"{_percent(LARGEST_SHARE)} of the input window, because a full window can't be compacted"
+        what = worded("{} of the input window, because a full window can't be compacted", _percent(LARGEST_SHARE))
         trail.set(max(1, min(largest, input_tokens - 1)), ThresholdSource.CAP, what)
 
 
 def _apply_caps(trail: _Trail, policy: CompactionPolicy, input_tokens: int, aux_window_tokens: int | None) -> None:
     if policy.threshold_tokens is not None and policy.threshold_tokens < trail.tokens:
-        what = f"cap of {policy.threshold_tokens:,} (threshold_tokens)"
+        what = worded("cap of {:,} (threshold_tokens)", policy.threshold_tokens)
         trail.set(policy.threshold_tokens, ThresholdSource.CAP, what)
     if aux_window_tokens is not None and aux_window_tokens < trail.tokens:
-        trail.set(aux_window_tokens, ThresholdSource.AUXILIARY_WINDOW, "window of the model that writes the summaries")
+        what = worded("window of the model that writes the summaries")
+        trail.set(aux_window_tokens, ThresholdSource.AUXILIARY_WINDOW, what)
 
 
 def _refusal(tokens: int, fixed_overhead_tokens: int) -> str:
@@ -182,6 +186,10 @@ def _refusal(tokens: int, fixed_overhead_tokens: int) -> str:
         f"the threshold would be {tokens:,} tokens, but the system prompt and tool schemas alone take"
         f" {fixed_overhead_tokens:,}: it has to be above {fixed_overhead_tokens:,}"
     )
+
+
+def _share_of_window(ratio: float, input_tokens: int) -> str:
+    return worded("{} of the input window of {:,}", _percent(ratio), input_tokens)
 
 
 def _percent(share: float) -> str:

@@ -27,7 +27,7 @@ from babel.messages.pofile import read_po, write_po
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 LOCALE: Final = ROOT / "locale"
-CODE: Final = ("sessions_app", "hermes_site")
+CODE: Final = ("compaction", "sessions_app", "hermes_site")
 KEYWORDS: Final = {
     "_": None,
     "gettext": None,
@@ -38,12 +38,13 @@ KEYWORDS: Final = {
     "pgettext": ((1, "c"), 2),
     "pgettext_lazy": ((1, "c"), 2),
     "npgettext": ((1, "c"), 2, 3),
+    "worded": None,
 }
 HEADER: Final = (
     "# Texts of the pages. Collected and compiled by scripts/translations.py; translations are written here."
 )
 _NOISE: Final = tuple(f'"{word}' for word in ("POT-", "PO-", "Last-", "Report-", "Generated-", "Language-Team"))
-_PLACEHOLDER: Final = re.compile(r"%\(\w+\)[sdf]|(?<!%)%[sd]|\{\w*\}")
+_PLACEHOLDER: Final = re.compile(r"%\(\w+\)[sdf]|(?<!%)%[sd]|\{\w*(?::[^{}]*)?\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,7 @@ def placeholders(text: str) -> frozenset[str]:
     once."""
     found = _PLACEHOLDER.findall(text)
     unnamed = itertools.count()
-    return frozenset(f"{{{next(unnamed)}}}" if one == "{}" else one for one in found)
+    return frozenset(f"{{{next(unnamed)}{one[1:]}" if one[:2] in ("{}", "{:") else one for one in found)
 
 
 def _out_of_date(path: Path, catalog: Catalog) -> list[str]:

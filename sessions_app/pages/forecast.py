@@ -25,6 +25,7 @@ from sessions_app.pages.outlook import Outlook
 from sessions_app.pages.pass_words import words_of_reason
 from sessions_app.templatetags.site import clock as time_of_day
 from sessions_app.templatetags.site import number, percent
+from sessions_app.translated import translated
 
 PACE_TURNS = 5
 STEADY_SHARE_OF_THRESHOLD = 0.002
@@ -236,7 +237,7 @@ def threshold_words(outlook: Outlook) -> str:
     """The rule that decided the threshold, for people."""
     threshold = outlook.threshold
     if threshold.steps:
-        return threshold.steps[-1].what
+        return translated(threshold.steps[-1].what)
     words = {
         ThresholdSource.DEFAULT: _("default"),
         ThresholdSource.PROJECT: _("stored with the session"),
