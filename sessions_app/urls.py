@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver, path
 
 from sessions_app.api.addresses import api_addresses
 from sessions_app.views.actions import actions
+from sessions_app.views.deletion import deletion
 from sessions_app.views.health import health_page
 from sessions_app.views.imports import import_cancel, import_files, import_job
 from sessions_app.views.language import language
@@ -36,6 +37,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("s/<str:public_id>/row/<int:row_id>/raw/", row_raw, name="row_raw"),
     path("s/<str:public_id>/row/<int:row_id>/picture/<int:part_number>/", row_picture, name="row_picture"),
     path("s/<str:public_id>/act/", actions, name="actions"),
+    path("s/<str:public_id>/delete/", deletion, name="delete_session"),
     path("s/<str:public_id>/summary/", summaries, name="summaries"),
     path("s/<str:public_id>/summary/<int:number>/", summaries, name="summary"),
     path("s/<str:public_id>/passes/", passes, name="passes"),

@@ -9,7 +9,7 @@ from sessions_app.services.appending import Appended, NewMessage, append_rows
 from sessions_app.services.branching import branch_session
 from sessions_app.services.calls import CallMade, record_calls
 from sessions_app.services.compacting import Circumstances, Committed, Stale, archive_and_compact, store_state
-from sessions_app.services.deleting import Deletion, delete_session
+from sessions_app.services.deleting import Deletion, chain_of, delete_session
 from sessions_app.services.lifecycle import create_session, end_session, hold_passes, note_failure, resume_passes
 from sessions_app.services.pass_requests import request_pass
 from sessions_app.services.policies import PolicyConflict, save_policy, save_session_policy
@@ -36,6 +36,7 @@ __all__ = [
     "create_project",
     "create_session",
     "default_project",
+    "chain_of",
     "delete_session",
     "end_session",
     "end_turn",

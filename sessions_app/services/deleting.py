@@ -34,6 +34,11 @@ class Deletion:
     kept: tuple[str, ...]
 
 
+def chain_of(session: Session) -> tuple[Session, ...]:
+    """The sessions that go together with `session`: its continuations in both directions and itself, root first."""
+    return tuple(_chain(session))
+
+
 def delete_session(session_id: int) -> Deletion:
     """Delete the whole chain of continuations that `session_id` is part of. Raises Session.DoesNotExist."""
     with transaction.atomic():
