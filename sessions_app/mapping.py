@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from compaction.edits import Edit, NewRow
 from compaction.messages import (
@@ -34,23 +34,31 @@ from sessions_app.models import MessageRow
 MAX_ID_CHARACTERS: Final = 200
 MAX_INT4: Final = 2**31 - 1
 MAX_INT8: Final = 2**63 - 1
-# The columns a `Row` is made of; everything else of a stored row is for people.
-ROW_COLUMNS: Final = (
-    "id",
-    "position",
-    "kind",
-    "role",
-    "content",
-    "parts",
-    "tool_calls",
-    "tool_call_id",
-    "name",
-    "reasoning",
-    "message_extras",
-    "by_person",
-    "tokens",
-    "reasoning_tokens",
-)
+
+
+class RowColumns(NamedTuple):
+    """The columns a `Row` is made of, in the order in which they are read; all others of a stored row are for people.
+
+    parts, tool_calls: as `row_from_columns` gets them, the text of the stored JSON.
+    """
+
+    id: int
+    position: int
+    kind: str
+    role: str
+    content: str | None
+    parts: Any
+    tool_calls: Any
+    tool_call_id: str | None
+    name: str | None
+    reasoning: str | None
+    message_extras: str
+    by_person: bool
+    tokens: int
+    reasoning_tokens: int | None
+
+
+ROW_COLUMNS: Final = RowColumns._fields
 
 
 def storable_or_none(text: str | None) -> str | None:
@@ -139,7 +147,7 @@ def new_message_row(
     )
 
 
-def message_of(row: MessageRow) -> Message:
+def message_of(row: MessageRow | RowColumns) -> Message:
     """The message a stored row holds."""
     return Message(
         role=Role(row.role),
@@ -152,7 +160,7 @@ def message_of(row: MessageRow) -> Message:
     )
 
 
-def row_of(row: MessageRow) -> Row:
+def row_of(row: MessageRow | RowColumns) -> Row:
     """The engine's row for a stored row. Reads `ROW_COLUMNS` and nothing else."""
     return Row(
         id=row.id,
@@ -165,7 +173,16 @@ def row_of(row: MessageRow) -> Row:
     )
 
 
-def _content_of(row: MessageRow) -> Content:
+def row_from_columns(columns: RowColumns) -> Row:
+    """The engine's row for columns as a plain cursor reads them."""
+    if columns.parts is None and columns.tool_calls is None:
+        return row_of(columns)
+    parts = None if columns.parts is None else json.loads(columns.parts)
+    tool_calls = None if columns.tool_calls is None else json.loads(columns.tool_calls)
+    return row_of(columns._replace(parts=parts, tool_calls=tool_calls))
+
+
+def _content_of(row: MessageRow | RowColumns) -> Content:
     if row.parts is not None:
         return tuple(_part_of(part) for part in row.parts)
     return row.content

@@ -1,7 +1,7 @@
 """The live rows of a stored session as the engine's `Transcript`, read in small steps.
 
 Must not write or lock. The idea: planning walks from the first row forward and from the newest row back and stops
-early, so rows are fetched in chunks that start small, along the index of live positions; totals come from the
+early, so one statement reads the beginning of each walk, and whoever goes on gets growing chunks; totals come from the
 session's counters. The transcript is fixed at the session's `last_seq` when it is opened: rows appended later are not
 in it, and a pass that was committed later makes the plan stale (`revision`).
 """
@@ -9,16 +9,16 @@ in it, and a pass that was committed later makes the plan stale (`revision`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import dropwhile
 from typing import Final
 
-from django.db.models import Q, QuerySet
-
-from compaction.messages import Row, RowKey, RowKind
+from compaction.messages import Row, RowKey
 from compaction.state import CompactionState
-from sessions_app.mapping import ROW_COLUMNS, row_of, state_of
-from sessions_app.models import MessageRow, Session
+from sessions_app.mapping import RowColumns, row_from_columns, state_of
+from sessions_app.models import Session
+from sessions_app.queries.live_chunks import NEWEST_CHUNK, LiveChunks, Opening
 
-FIRST_CHUNK: Final = 32
+SECOND_CHUNK: Final = 64
 LARGEST_CHUNK: Final = 512
 
 
@@ -26,10 +26,10 @@ class StoredTranscript:
     """Read access to the live rows of one session as they were when it was opened."""
 
     def __init__(self, session: Session) -> None:
-        self._session_id = session.pk
         self._live_rows = session.live_rows
         self._live_tokens = session.live_tokens
-        self._seq = session.last_seq
+        self._chunks = LiveChunks(session.pk, session.last_seq)
+        self._opening: Opening | None = None
         self.revision: Final = session.compaction_revision
         self.state: Final[CompactionState] = state_of(session.state)
 
@@ -50,40 +50,52 @@ class StoredTranscript:
 
     def forward(self, start: RowKey | None = None) -> Iterator[Row]:
         """Live rows in order from the first one at or after `start` (from the first row when None)."""
-        rows = self._rows().order_by("position")
-        if start is not None:
-            rows = rows.filter(Q(position__gt=start.position) | Q(position=start.position, id__gte=start.id))
-            # The index leads with the position; this bound lets the database begin there.
-            rows = rows.filter(position__gte=start.position)
+        position = None if start is None else start.position
+        stretch = next((known for known in self._open().forward if known.holds(position)), None)
+        if stretch is not None:
+            yield from _from_key(map(row_from_columns, stretch.rows), start)
+            if stretch.reaches_end:
+                return
+            position = stretch.rows[-1].position + 1
+        yield from _from_key(self._forward_from(position or 0), start)
+
+    def _forward_from(self, position: int) -> Iterator[Row]:
         for chunk in _chunk_sizes():
-            found = list(rows[:chunk])
-            yield from map(row_of, found)
+            found = self._chunks.from_position(position, chunk)
+            yield from map(row_from_columns, found)
             if len(found) < chunk:
                 return
-            rows = self._rows().order_by("position").filter(position__gt=found[-1].position)
+            position = found[-1].position + 1
 
     def backward(self) -> Iterator[Row]:
         """Live rows, newest first."""
-        rows = self._rows().order_by("-position")
+        found: Sequence[RowColumns] = self._open().newest
+        yield from map(row_from_columns, found)
+        wanted = NEWEST_CHUNK
         for chunk in _chunk_sizes():
-            found = list(rows[:chunk])
-            yield from map(row_of, found)
-            if len(found) < chunk:
+            if len(found) < wanted:
                 return
-            rows = self._rows().order_by("-position").filter(position__lt=found[-1].position)
+            found, wanted = self._chunks.before_position(found[-1].position, chunk), chunk
+            yield from map(row_from_columns, found)
 
     def summaries(self) -> Sequence[Row]:
         """Live summary rows in order: at most one micro summary, any number of batch summaries."""
-        kinds = [kind.value for kind in RowKind if kind.is_summary]
-        return tuple(map(row_of, self._rows().filter(kind__in=kinds).order_by("position", "id")))
+        return tuple(map(row_from_columns, self._open().summaries))
 
-    def _rows(self) -> QuerySet[MessageRow]:
-        live = MessageRow.objects.filter(session_id=self._session_id, died_seq__isnull=True)
-        return live.filter(born_seq__lte=self._seq).only(*ROW_COLUMNS)
+    def _open(self) -> Opening:
+        if self._opening is None:
+            cursor = self.state.cursor
+            self._opening = self._chunks.opening(None if cursor is None else cursor.position)
+        return self._opening
+
+
+def _from_key(rows: Iterator[Row], start: RowKey | None) -> Iterator[Row]:
+    """`rows`, which are in order, from the first one at or after `start`."""
+    return rows if start is None else dropwhile(lambda row: row.key < start, rows)
 
 
 def _chunk_sizes() -> Iterator[int]:
-    chunk = FIRST_CHUNK
+    chunk = SECOND_CHUNK
     while True:
         yield chunk
         chunk = min(chunk * 2, LARGEST_CHUNK)

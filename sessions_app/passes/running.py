@@ -20,15 +20,9 @@ from sessions_app.passes.asking import Asking
 from sessions_app.passes.deciding import DECIDERS
 from sessions_app.passes.passing import Passing
 from sessions_app.passes.reporting import report_of
+from sessions_app.queries.planning import planning_base
 from sessions_app.services import Circumstances, Committed, Stale
-from sessions_app.session_policy import (
-    model_of,
-    newest_own_revision,
-    newest_revision,
-    overhead_of,
-    policy_of,
-    window_of,
-)
+from sessions_app.session_policy import model_of, overhead_of, policy_of, window_of
 from sessions_app.stored_transcript import StoredTranscript
 
 # Why there is no pass when a request comes a second time.
@@ -59,14 +53,14 @@ def run_pass(session_id: int, step: TurnStep, passing: Passing) -> Nothing | Com
 
     Calls that were made are entered in the ledger even when the pass can't be stored.
     """
-    session = Session.objects.select_related("project").get(pk=session_id)
+    base = planning_base(session_id)
+    session = base.session
     if _is_made(session, passing.request_id):
         return Nothing(ALREADY_MADE, state_of(session.state))
-    revision, own = newest_revision(session.project), newest_own_revision(session)
     run = _Run(
         session=session,
-        policy_revision_id=None if revision is None else revision.pk,
-        session_policy_revision_id=None if own is None else own.pk,
+        policy_revision_id=base.policy_revision_id,
+        session_policy_revision_id=base.session_policy_revision_id,
         transcript=StoredTranscript(session),
         step=step,
         passing=passing,

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from compaction.edits import Edit, NewRow
 from compaction.messages import Role, RowKind
@@ -148,8 +148,11 @@ _PASS_COLUMNS = {
 
 
 def _new_pass(session: Session, record: PassRecord, edit: Edit, circumstances: Circumstances) -> CompactionPass:
+    """The unsaved pass. It has its id already, because the rows it takes out and makes name it, and is written once,
+    when all of it is known."""
     session.last_seq += 1
     made = CompactionPass(
+        pk=_reserved_pass_id(),
         session=session,
         number=session.passes_total + 1,
         origin=PassOrigin.ENGINE,
@@ -171,21 +174,39 @@ def _new_pass(session: Session, record: PassRecord, edit: Edit, circumstances: C
         counted_tokens_before=session.live_tokens,
     )
     fill_facts(made, record)
-    made.save(force_insert=True)
     session.compaction_revision += 1
     return made
 
 
+def _reserved_pass_id() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT nextval(pg_get_serial_sequence('sessions_app_compactionpass', 'id'))")
+        reserved: int = cursor.fetchone()[0]
+    return reserved
+
+
 def _archive(session: Session, edit: Edit, made: CompactionPass) -> None:
-    rows = MessageRow.objects.filter(session_id=session.pk, id__in=edit.removed, died_seq__isnull=True)
-    stamped = rows.values_list("id", "kind", "role", "tokens")
+    counters = Counters(session)
+    stamped = _stamped(session, edit.removed, made) if edit.removed else []
     missing = edit.removed - {row_id for row_id, *_ in stamped}
     if missing:
         raise ValueError(f"the edit names rows that are not live in session {session.pk}: {sorted(missing)}")
-    counters = Counters(session)
     for _, kind, role, tokens in stamped:
         counters.archived(RowKind(kind), Role(role), tokens)
-    rows.update(died_seq=made.seq, archived_by=made)
+
+
+_STAMP_SQL: Final = """
+UPDATE sessions_app_messagerow SET died_seq = %s, archived_by_id = %s
+WHERE session_id = %s AND id = ANY(%s) AND died_seq IS NULL RETURNING id, kind, role, tokens
+"""
+
+
+def _stamped(session: Session, row_ids: frozenset[int], made: CompactionPass) -> list[tuple[int, str, str, int]]:
+    """Take live rows out; returns (id, kind, role, tokens) of each. One statement, so each row is found only once."""
+    with connection.cursor() as cursor:
+        cursor.execute(_STAMP_SQL, [made.seq, made.pk, session.pk, list(row_ids)])
+        stamped: list[tuple[int, str, str, int]] = cursor.fetchall()
+    return stamped
 
 
 def _insert(session: Session, inserted: Sequence[NewRow], made: CompactionPass, token_counter: str) -> list[MessageRow]:
@@ -212,7 +233,7 @@ def _finish_pass(session: Session, made: CompactionPass, edit: Edit, rows: Seque
     """What is known only after the rows were written: their ids, the totals, and the event."""
     made.edit = edit_json(edit, [row.pk for row in rows])
     made.counted_tokens_after = session.live_tokens
-    made.save(update_fields=["edit", "counted_tokens_after"])
+    made.save(force_insert=True)
     positions = [row.position for row in rows]
     event = event_at(
         session,
@@ -232,10 +253,7 @@ def _save_summaries(
     summaries = [row for row in rows if RowKind(row.kind).is_summary]
     if not summaries:
         return
-    SummaryRevision.objects.filter(session_id=session.pk, row_id__in=edit.removed, superseded_by__isnull=True).update(
-        superseded_by=made
-    )
-    number = SummaryRevision.objects.filter(session_id=session.pk).count()
+    number = _supersede_summaries(session, edit.removed, made)
     SummaryRevision.objects.bulk_create(
         SummaryRevision(
             session_id=session.pk,
@@ -249,6 +267,24 @@ def _save_summaries(
         )
         for index, row in enumerate(summaries, start=1)
     )
+
+
+# The newest number is found by index: counting the versions would take longer after each pass.
+_SUPERSEDE_SQL: Final = """
+WITH superseded AS (
+    UPDATE sessions_app_summaryrevision SET superseded_by_id = %(pass)s
+    WHERE session_id = %(session)s AND row_id = ANY(%(rows)s) AND superseded_by_id IS NULL
+)
+SELECT coalesce(max(number), 0) FROM sessions_app_summaryrevision WHERE session_id = %(session)s
+"""
+
+
+def _supersede_summaries(session: Session, row_ids: frozenset[int], made: CompactionPass) -> int:
+    """Mark the versions whose rows are taken out as superseded; returns the newest number so far."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SUPERSEDE_SQL, {"pass": made.pk, "session": session.pk, "rows": list(row_ids)})
+        newest: int = cursor.fetchone()[0]
+    return newest
 
 
 def _count_pass(session: Session, record: PassRecord) -> None:

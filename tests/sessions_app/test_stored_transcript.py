@@ -8,17 +8,19 @@ from django.test.utils import CaptureQueriesContext
 from row_builder import COUNTER
 from source_builder import row, source, tool_call
 
-from compaction.messages import RowKey
+from compaction.messages import Row, RowKey
 from compaction.micro import MicroPlan, plan_micro
 from compaction.pass_context import make_context
 from compaction.policy import CompactionPolicy
+from compaction.state import CompactionState
 from compaction.threshold import Window
 from compaction.transcript import ListTranscript
 from sessions_app.importing import import_session
-from sessions_app.mapping import row_of
+from sessions_app.mapping import row_of, state_json
 from sessions_app.models import Session
+from sessions_app.queries.live_chunks import FIRST_CHUNK, NEWEST_CHUNK
 from sessions_app.queries.moments import live_rows
-from sessions_app.stored_transcript import FIRST_CHUNK, StoredTranscript
+from sessions_app.stored_transcript import StoredTranscript
 
 pytestmark = pytest.mark.django_db
 
@@ -58,13 +60,28 @@ def test_rows_that_were_appended_after_it_was_opened_are_not_in_it(project):
     assert list(stored.backward()) == before[::-1]
 
 
-def test_looking_at_the_first_rows_reads_one_small_chunk(project):
+def test_looking_at_the_ends_reads_a_small_chunk_of_each_in_one_statement(project):
     stored = transcript_of(project, 200)
     with CaptureQueriesContext(connection) as queries:
-        list(islice(stored.forward(), 3))
-        list(islice(stored.backward(), 3))
-    assert len(queries) == 2
-    assert all(f"LIMIT {FIRST_CHUNK}" in query["sql"] for query in queries.captured_queries)
+        list(islice(stored.forward(), FIRST_CHUNK))
+        list(islice(stored.backward(), NEWEST_CHUNK))
+        stored.summaries()
+    assert len(queries) == 1
+    assert queries.captured_queries[0]["sql"].count(f"LIMIT {FIRST_CHUNK}") == 2
+
+
+@pytest.mark.parametrize("turns", [3, 4, 5, 8, 60])
+def test_walks_from_any_row_tell_the_same_wherever_the_cursor_stands(project, turns):
+    """Chunks that were read for one walk serve another: no row may be told twice or be missing at a seam."""
+    import_session(project, source(*talk(turns), foreign_id=f"{turns} turns"), COUNTER)
+    session = Session.objects.get()
+    rows = [row_of(one) for one in live_rows(session.pk)]
+    memory = ListTranscript(rows)
+    for cursor in (None, *rows[::7], RowKey(rows[-1].position + 5, 0)):
+        key = cursor.key if isinstance(cursor, Row) else cursor
+        session.state = state_json(CompactionState(cursor=key))
+        for start in (None, *(one.key for one in rows[::5]), rows[-1].key, RowKey(rows[-1].position + 1, 0)):
+            assert list(StoredTranscript(session).forward(start)) == list(memory.forward(start))
 
 
 def plan_and_count(transcript):
@@ -82,7 +99,10 @@ def test_planning_reads_as_little_in_a_session_fifty_times_as_long(project):
 
 
 def test_live_rows_are_read_along_the_index_of_live_positions(project):
-    stored = transcript_of(project, 500)
+    transcript_of(project, 500)
+    session = Session.objects.get()
+    session.state = state_json(CompactionState(cursor=RowKey(800, 0)))
+    stored = StoredTranscript(session)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE sessions_app_messagerow")
     with CaptureQueriesContext(connection) as queries:
