@@ -17,7 +17,7 @@ from django.conf import settings
 from compaction.policy import CompactionPolicy
 from compaction.policy_reading import PolicyReading, read_layers
 from compaction.threshold import Threshold, Window, effective_threshold
-from sessions_app.models import PolicyRevision, Project, Session, SessionPolicyRevision
+from sessions_app.models import PolicyRevision, Project, Session
 from sessions_app.windows import resolve_window
 
 Blocks = Mapping[str, Any]
@@ -74,11 +74,6 @@ def merge_blocks(layers: Iterable[Blocks]) -> dict[str, Any]:
 def newest_revision(project: Project) -> PolicyRevision | None:
     """The revision whose settings are in force; None for a project that was made without one."""
     return project.policy_revisions.order_by("-number").first()
-
-
-def newest_own_revision(session: Session) -> SessionPolicyRevision | None:
-    """The newest of what was set for this session alone; None when nobody ever did."""
-    return session.policy_revisions.order_by("-number").first()
 
 
 def model_of(session: Session) -> str | None:
