@@ -12,7 +12,16 @@ from django.db.models import QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
-from sessions_app.models import CompactionPass, ImportJob, MemberRole, Project, ProjectMember, ReplayRun, Session
+from sessions_app.models import (
+    CompactionPass,
+    EndpointTest,
+    ImportJob,
+    MemberRole,
+    Project,
+    ProjectMember,
+    ReplayRun,
+    Session,
+)
 
 User = AbstractBaseUser | AnonymousUser
 WRITING_ROLES = (MemberRole.OWNER, MemberRole.EDITOR)
@@ -74,6 +83,12 @@ def get_import_job(user: User, job_id: int) -> ImportJob:
     """An import into a project of the user, or 404."""
     jobs = ImportJob.objects.filter(project__in=visible_projects(user))
     return get_object_or_404(jobs.select_related("project"), pk=job_id)
+
+
+def get_endpoint_test(user: User, slug: str, test_id: int) -> EndpointTest:
+    """A test of endpoints of a project of the user, or 404."""
+    tests = EndpointTest.objects.filter(project__in=visible_projects(user), project__slug=slug)
+    return get_object_or_404(tests.select_related("project", "session", "created_by"), pk=test_id)
 
 
 def may_write(user: User, project: Project) -> bool:

@@ -14,6 +14,7 @@ FINALIZE_TURN: Final = "sessions_app.jobs.finalize_turn"
 RUN_PASS: Final = "sessions_app.jobs.run_pass"
 RUN_REPLAY: Final = "sessions_app.jobs.run_replay"
 RUN_IMPORT: Final = "sessions_app.jobs.run_import"
+RUN_ENDPOINT_TEST: Final = "sessions_app.jobs.run_endpoint_test"
 
 
 def session_lock(session_id: int) -> str:
@@ -40,3 +41,8 @@ def defer_replay(run_id: int) -> None:
 def defer_import(job_id: int) -> None:
     """Ask for an import that a person uploaded."""
     app.configure_task(RUN_IMPORT, lock=f"import-{job_id}").defer(job_id=job_id)
+
+
+def defer_endpoint_test(test_id: int) -> None:
+    """Ask for a test of endpoints."""
+    app.configure_task(RUN_ENDPOINT_TEST, lock=f"endpoint-test-{test_id}").defer(test_id=test_id)

@@ -13,6 +13,7 @@ from procrastinate.contrib.django import app
 
 from compaction.tokens import counter_named
 from sessions_app import deferring
+from sessions_app.endpoint_tests import run_endpoint_test as run_stored_test
 from sessions_app.finalizing import finalize_turns
 from sessions_app.import_jobs import run_import_job
 from sessions_app.models import ReplayRun, Session, TurnStep
@@ -62,6 +63,12 @@ def run_replay(run_id: int) -> None:
 def run_import(job_id: int) -> None:
     """Read the files of an import."""
     run_import_job(job_id)
+
+
+@app.task(name=deferring.RUN_ENDPOINT_TEST)
+def run_endpoint_test(test_id: int) -> None:
+    """Ask the endpoints of a test."""
+    run_stored_test(test_id, site_counter())
 
 
 @app.periodic(cron="* * * * * */15")

@@ -5,6 +5,7 @@ from django.urls import URLPattern, URLResolver, path
 from sessions_app.api.addresses import api_addresses
 from sessions_app.views.actions import actions
 from sessions_app.views.deletion import deletion
+from sessions_app.views.endpoint_tests import endpoint_test, endpoint_test_cancel, endpoint_tests
 from sessions_app.views.health import health_page
 from sessions_app.views.imports import import_cancel, import_files, import_job
 from sessions_app.views.language import language
@@ -30,6 +31,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("import/<int:job_id>/cancel/", import_cancel, name="import_cancel"),
     path("p/", project_list, name="project_list"),
     path("p/<slug:slug>/", project, name="project"),
+    path("p/<slug:slug>/endpoints/", endpoint_tests, name="endpoint_tests"),
+    path("p/<slug:slug>/endpoints/<int:test_id>/", endpoint_test, name="endpoint_test"),
+    path("p/<slug:slug>/endpoints/<int:test_id>/cancel/", endpoint_test_cancel, name="endpoint_test_cancel"),
     path("s/<str:public_id>/", session, name="session"),
     path("s/<str:public_id>/events/", session_updates, name="session_updates"),
     path("s/<str:public_id>/rows/", group_rows, name="group_rows"),

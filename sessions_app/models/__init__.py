@@ -6,6 +6,7 @@ live context (`rows`), so every view of a session is a query and nothing is copi
 """
 
 from sessions_app.models.calls import CallPurpose, ModelCall
+from sessions_app.models.endpoint_tests import EndpointTest
 from sessions_app.models.events import EventKind, SessionEvent
 from sessions_app.models.imports import ImportJob, JobStatus
 from sessions_app.models.logins import LoginLink
@@ -24,6 +25,7 @@ __all__ = [
     "ApiToken",
     "CallPurpose",
     "CompactionPass",
+    "EndpointTest",
     "EventKind",
     "ImportJob",
     "JobStatus",
