@@ -55,6 +55,11 @@ class CachePrices:
             return None
         return now_seconds - since_seconds < self.ttl_seconds
 
+    def kept_tokens(self, tokens: int) -> int:
+        """The part of a prefix of `tokens` that the provider keeps: whole granules, nothing below the minimum."""
+        whole = tokens - tokens % self.granularity_tokens
+        return whole if self.ttl_seconds > 0 and whole >= self.min_tokens else 0
+
 
 @dataclass(frozen=True, slots=True)
 class PriceTable:

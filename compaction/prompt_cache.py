@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from compaction.cache_prices import CachePrices
 from compaction.messages import Message
@@ -90,11 +90,21 @@ class _Segment(NamedTuple):
     since_seconds: float | None
 
 
-class _Cached(NamedTuple):
-    """What the provider holds after a request."""
+# What the provider holds after a request.
+_Held: TypeAlias = tuple[_Segment, ...]
 
-    messages: tuple[SentMessage, ...] = ()
-    segments: tuple[_Segment, ...] = ()
+
+class MeasuredRequest(NamedTuple):
+    """A request by its sizes alone, where the messages themselves are not at hand.
+
+    common_tokens: of the beginning it shares with the request before. repeated_tokens: of all messages that the request
+    before held as well, wherever they stood; common_tokens <= repeated_tokens <= sent_tokens.
+    """
+
+    sent_tokens: int
+    common_tokens: int
+    repeated_tokens: int
+    at_seconds: float | None = None
 
 
 def sent_request(
@@ -112,12 +122,26 @@ def sent_request(
 
 def bill_requests(requests: Iterable[SentRequest], prices: CachePrices) -> Iterator[RequestBill]:
     """The bill of each of a session's requests, in order; each is compared with the one before it."""
-    held = _Cached()
+    return bill_measured(measure_requests(requests), prices)
+
+
+def measure_requests(requests: Iterable[SentRequest]) -> Iterator[MeasuredRequest]:
+    """The sizes of a session's requests, in order; each is compared with the one before it."""
+    before: tuple[SentMessage, ...] = ()
     for request in requests:
-        common_tokens = _common_tokens(held.messages, request.messages)
-        cached_tokens = _served_tokens(held, common_tokens, request.at_seconds, prices)
-        yield _bill(held, request, cached_tokens, prices)
-        held = _held_after(held, request, common_tokens, cached_tokens, prices)
+        now = request.messages
+        common, repeated = _common_tokens(before, now), _repeated_tokens(before, now)
+        yield MeasuredRequest(request.tokens, common, repeated, request.at_seconds)
+        before = now
+
+
+def bill_measured(requests: Iterable[MeasuredRequest], prices: CachePrices) -> Iterator[RequestBill]:
+    """The bill of each of a session's measured requests, in order."""
+    held: _Held = ()
+    for request in requests:
+        cached_tokens = _served_tokens(held, request.common_tokens, request.at_seconds, prices)
+        yield _bill(request, cached_tokens, prices)
+        held = _held_after(held, request, cached_tokens, prices)
 
 
 def total_of(bills: Sequence[RequestBill]) -> BillTotals:
@@ -145,35 +169,28 @@ def _common_tokens(before: Sequence[SentMessage], now: Sequence[SentMessage]) ->
     return common
 
 
-def _served_tokens(held: _Cached, common_tokens: int, now_seconds: float | None, prices: CachePrices) -> int | None:
+def _served_tokens(held: _Held, common_tokens: int, now_seconds: float | None, prices: CachePrices) -> int | None:
     """Tokens the cache serves of a request that has `common_tokens` in common with what it holds."""
-    held_tokens = held.segments[-1].end_tokens if held.segments else 0
-    if _cacheable(min(common_tokens, held_tokens), prices) == 0 or prices.ttl_seconds == 0:
+    held_tokens = held[-1].end_tokens if held else 0
+    if prices.kept_tokens(min(common_tokens, held_tokens)) == 0:
         return 0
     alive_tokens = 0
-    for segment in held.segments:
+    for segment in held:
         is_alive = prices.is_alive(segment.since_seconds, now_seconds)
         if is_alive is None:
             return None
         if not is_alive:
             break
         alive_tokens = segment.end_tokens
-    return _cacheable(min(common_tokens, alive_tokens), prices)
-
-
-def _cacheable(tokens: int, prices: CachePrices) -> int:
-    """The part of a prefix of `tokens` that the provider keeps: whole granules, nothing below the minimum."""
-    whole = tokens - tokens % prices.granularity_tokens
-    return whole if whole >= prices.min_tokens else 0
+    return prices.kept_tokens(min(common_tokens, alive_tokens))
 
 
 def _is_stored(sent_tokens: int, prices: CachePrices) -> bool:
-    return prices.ttl_seconds > 0 and _cacheable(sent_tokens, prices) > 0
+    return prices.kept_tokens(sent_tokens) > 0
 
 
-def _bill(held: _Cached, request: SentRequest, cached_tokens: int | None, prices: CachePrices) -> RequestBill:
-    sent_tokens = request.tokens
-    repeated_tokens = _repeated_tokens(held.messages, request.messages)
+def _bill(request: MeasuredRequest, cached_tokens: int | None, prices: CachePrices) -> RequestBill:
+    sent_tokens, repeated_tokens = request.sent_tokens, request.repeated_tokens
     new_tokens = sent_tokens - repeated_tokens
     if cached_tokens is None:
         return RequestBill(sent_tokens, new_tokens, None, None, None, None)
@@ -195,20 +212,17 @@ def _repeated_tokens(before: Sequence[SentMessage], now: Sequence[SentMessage]) 
     return repeated
 
 
-def _held_after(
-    held: _Cached, request: SentRequest, common_tokens: int, cached_tokens: int | None, prices: CachePrices
-) -> _Cached:
+def _held_after(held: _Held, request: MeasuredRequest, cached_tokens: int | None, prices: CachePrices) -> _Held:
     """What the cache holds after `request`: what was read, and everything behind it as written now."""
-    sent_tokens, at_seconds = request.tokens, request.at_seconds
-    if not _is_stored(sent_tokens, prices):
-        return _Cached(request.messages)
+    written = _Segment(request.sent_tokens, request.at_seconds)
+    if not _is_stored(request.sent_tokens, prices):
+        return ()
     if prices.ttl_refreshes_on_use:
         # Read or written, each token's time starts again now, so this is known even when the bill is not.
-        return _Cached(request.messages, (_Segment(sent_tokens, at_seconds),))
+        return (written,)
     if cached_tokens is None:
-        return _Cached(request.messages, (_Segment(common_tokens, None), _Segment(sent_tokens, at_seconds)))
-    kept = _clipped(held.segments, cached_tokens)
-    return _Cached(request.messages, (*kept, _Segment(sent_tokens, at_seconds)))
+        return (_Segment(request.common_tokens, None), written)
+    return (*_clipped(held, cached_tokens), written)
 
 
 def _clipped(segments: Sequence[_Segment], end_tokens: int) -> tuple[_Segment, ...]:

@@ -7,7 +7,9 @@ from typing import Any, Final
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from sessions_app.models import PassKind
+from sessions_app.models import PassKind, Session
+from sessions_app.pages.cache import CacheAssumption, assume
+from sessions_app.pages.cache_page import CacheView
 from sessions_app.pages.ledger import LedgerFilter
 from sessions_app.pages.session_list import Period, SessionFilters, SessionOrder
 from sessions_app.pages.transcript import Place, RowFilter
@@ -171,6 +173,34 @@ class LedgerForm(forms.Form):
         self.is_valid()
         asked = self.cleaned_data
         return LedgerFilter(asked.get("kind") or "", asked.get("outcome") or "", asked.get("before"))
+
+
+class CacheForm(forms.Form):
+    """Under which prices the cache tab counts, and which page of which table it shows."""
+
+    table = forms.RegexField(r"^[a-z0-9-]{1,40}$", required=False)
+    model = forms.CharField(required=False, max_length=200)
+    pauses = forms.ChoiceField(required=False, choices=[("none", "none")])
+    view = forms.ChoiceField(required=False, choices=[(one.value, one.value) for one in CacheView])
+    before = forms.IntegerField(required=False, min_value=1, max_value=MAX_POSITION)
+
+    def assumption(self, session: Session) -> CacheAssumption:
+        """The chosen prices, with the session's own model where none is named."""
+        self.is_valid()
+        asked = self.cleaned_data
+        has_no_pauses = asked.get("pauses") == "none"
+        return assume(asked.get("table") or "", asked.get("model") or "", session, has_no_pauses=has_no_pauses)
+
+    def cache_view(self, session: Session) -> CacheView:
+        """The table to show: passes where there are any."""
+        self.is_valid()
+        asked = self.cleaned_data.get("view")
+        return CacheView(asked or (CacheView.PASSES if session.passes_total else CacheView.REQUESTS))
+
+    def before_number(self) -> int | None:
+        """Where the table goes on."""
+        self.is_valid()
+        return self.cleaned_data.get("before")
 
 
 class UpdatesForm(forms.Form):

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
 
 import genai_prices
 
+from compaction.economics import SummarizerPrices
 from compaction.summarizer import Usage
 
 
@@ -32,3 +34,33 @@ def cost_usd(model: str | None, endpoint: str, usage: Usage, at: datetime) -> De
         # ValueError: the endpoint reported figures that contradict each other.
         return None
     return price.total_price
+
+
+def base_price_usd(model: str | None) -> float | None:
+    """Dollars for a million tokens of uncached input, by the list price of the model's own provider; None unknown."""
+    found = _list_prices(model)
+    return None if found is None else found[0]
+
+
+def summarizer_prices(main_model: str | None, aux_model: str | None, cached_price: float) -> SummarizerPrices | None:
+    """What a summarizer's tokens cost against the main model's input; None when one of the two is not in the list.
+
+    cached_price: what a cached token of the main model costs against its input, for a summarizer that is that model.
+    """
+    main, aux = _list_prices(main_model), _list_prices(aux_model)
+    if main is None or aux is None or not main[0]:
+        return None
+    return SummarizerPrices(aux[0] / main[0], aux[1] / main[0], cached_price if aux_model == main_model else None)
+
+
+@lru_cache(maxsize=200)
+def _list_prices(model: str | None) -> tuple[float, float] | None:
+    """Dollars for a million tokens of input and of output, at the price of a small request."""
+    if not model:
+        return None
+    used = genai_prices.Usage(input_tokens=1_000, output_tokens=1_000)
+    try:
+        price = genai_prices.calc_price(used, model)
+    except (LookupError, ValueError):
+        return None
+    return float(price.input_price) * 1_000, float(price.output_price) * 1_000

@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver, path
 
 from sessions_app.api.addresses import api_addresses
 from sessions_app.views.actions import actions
+from sessions_app.views.cache import cache, cache_csv
 from sessions_app.views.deletion import deletion
 from sessions_app.views.endpoint_tests import endpoint_test, endpoint_test_cancel, endpoint_tests
 from sessions_app.views.health import health_page
@@ -48,6 +49,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("s/<str:public_id>/occupancy/", occupancy, name="occupancy"),
     path("s/<str:public_id>/occupancy.json", occupancy_json, name="occupancy_json"),
     path("s/<str:public_id>/occupancy.csv", occupancy_csv, name="occupancy_csv"),
+    path("s/<str:public_id>/cache/", cache, name="cache"),
+    path("s/<str:public_id>/cache.csv", cache_csv, name="cache_csv"),
     path("s/<str:public_id>/replay/<int:number>/<int:step>/", replay, name="replay"),
     path("s/<str:public_id>/runs/", runs, name="runs"),
     path("s/<str:public_id>/runs/<int:run_id>/", run, name="run"),

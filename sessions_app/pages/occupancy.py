@@ -101,6 +101,8 @@ def token_ticks(curve: Curve) -> tuple[Tick, ...]:
 
 
 def short_count(tokens: int) -> str:
+    if tokens >= 1_000_000 and tokens % 100_000 == 0:
+        return f"{tokens / 1_000_000:g}M"
     return f"{tokens // 1000}k" if tokens >= 1_000 and tokens % 1_000 == 0 else str(tokens)
 
 

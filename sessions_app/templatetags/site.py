@@ -198,3 +198,10 @@ def address(context: dict[str, Any], **changes: object) -> str:
             parameters[name] = str(value)
     query = parameters.urlencode()
     return f"?{query}" if query else context["request"].path
+
+
+@register.simple_tag(takes_context=True)
+def address_query(context: dict[str, Any], **changes: object) -> str:
+    """The query of this page's address with some parameters changed, for another page that takes the same ones."""
+    found = address(context, **changes)
+    return found if found.startswith("?") else ""

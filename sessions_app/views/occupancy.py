@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 
 from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
@@ -14,6 +13,7 @@ from sessions_app.access import get_session
 from sessions_app.models import Session
 from sessions_app.pages.occupancy import every_event, read_chart, read_event_page, read_series
 from sessions_app.pages.session_head import read_head
+from sessions_app.views.csv_answer import csv_answer
 from sessions_app.views.page_request import PageRequest
 
 CSV_COLUMNS = (
@@ -48,19 +48,7 @@ def occupancy_json(request: PageRequest, public_id: str) -> JsonResponse:
 def occupancy_csv(request: PageRequest, public_id: str) -> StreamingHttpResponse:
     """Every event in one line, streamed."""
     found = get_session(request.user, public_id)
-    writer = csv.writer(_Echo())
-    lines = (writer.writerow(line) for line in csv_lines(found))
-    name = f"occupancy-{found.public_id}.csv"
-    return StreamingHttpResponse(
-        lines, content_type="text/csv; charset=utf-8", headers={"Content-Disposition": f'attachment; filename="{name}"'}
-    )
-
-
-class _Echo:
-    """A file that hands a line back instead of keeping it."""
-
-    def write(self, line: str) -> str:
-        return line
+    return csv_answer(f"occupancy-{found.public_id}.csv", csv_lines(found))
 
 
 def csv_lines(session: Session) -> Iterator[tuple[object, ...]]:
