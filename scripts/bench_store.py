@@ -85,13 +85,14 @@ def measure(rows: int, repeat: int) -> Measured:
     _close()
     written = (rows_written() - before) / len(taken)
     session = sessions[-1]
+    resumed = Spread.of([milliseconds(lambda: resume(session)) for _ in range(9)])
     return Measured(
         rows=rows,
         passes=Spread.of(taken),
         rows_written=written,
         append_one=Spread.of([milliseconds(lambda: append(session, 1)) for _ in range(repeat)]),
         append_fifty=Spread.of([milliseconds(lambda: append(session, 50)) for _ in range(repeat // 2)]),
-        resume=Spread.of([milliseconds(lambda: resume(session)) for _ in range(7)]),
+        resume=resumed,
     )
 
 

@@ -43,7 +43,11 @@ class Turn(models.Model):
                 condition=models.Q(last_position__gte=models.F("first_position")), name="turn_in_order"
             ),
         ]
-        indexes = [models.Index(fields=["session", "first_position"], name="turn_by_position")]
+        indexes = [
+            models.Index(fields=["session", "first_position"], name="turn_by_position"),
+            # Each turn begins and ends with a look at those that are not over; there are few, however many there were.
+            models.Index(fields=["session", "number"], name="turn_not_over", condition=models.Q(ended_at__isnull=True)),
+        ]
 
     def __str__(self) -> str:
         return f"{self.session_id} turn {self.number}"

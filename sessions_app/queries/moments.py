@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from django.db import connection
 from django.db.models import QuerySet
 
 from compaction.messages import Row
-from sessions_app.mapping import ROW_COLUMNS, row_of
+from sessions_app.mapping import ROW_COLUMNS, RowColumns, row_from_columns
 from sessions_app.models import MessageRow
 
 # Rows that live in their present interval, and rows that lived in one that an undo ended. `=` on the session and a
@@ -30,8 +31,9 @@ def as_of_sql(columns: tuple[str, ...] = ROW_COLUMNS) -> str:
 
 def rows_as_of(session_id: int, seq: int) -> tuple[Row, ...]:
     """The live rows right after event `seq`, in order. Before the first event there are none."""
-    found = MessageRow.objects.raw(as_of_sql(), {"session": session_id, "seq": seq})
-    return tuple(map(row_of, found))
+    with connection.cursor() as cursor:
+        cursor.execute(as_of_sql(), {"session": session_id, "seq": seq})
+        return tuple(row_from_columns(RowColumns(*columns)) for columns in cursor.fetchall())
 
 
 def row_ids_as_of(session_id: int, seq: int) -> tuple[int, ...]:

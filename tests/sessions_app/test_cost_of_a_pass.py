@@ -11,6 +11,7 @@ from sessions_app import services
 from sessions_app.models import MessageRow, SummaryRevision, Turn, TurnStep
 from sessions_app.passes.passing import Passing
 from sessions_app.passes.running import run_pass
+from sessions_app.queries.waiting import waiting_turns
 from sessions_app.services import Committed
 
 # Transactions, because a row version carries the number of the transaction that wrote it.
@@ -95,3 +96,20 @@ def test_a_row_that_is_dead_already_is_refused_and_nothing_is_stored(project):
         rows.absorb(row_ids)
     assert MessageRow.objects.filter(session=session).count() == before
     assert session.passes.count() == 1
+
+
+def test_looking_for_turns_that_are_not_over_reads_an_index_of_these_alone(project):
+    """Each turn begins by ending abandoned ones and ends by asking which wait: neither may read all turns."""
+    session = session_of(project, 1_500)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE sessions_app_turn")
+    with CaptureQueriesContext(connection) as queries:
+        services.append_rows(session.pk, [user("and now?"), assistant("this")], COUNTER)
+        services.finish_turn(session.pk, deferring=False)
+        waiting_turns(session.pk)
+    looking = [one["sql"] for one in queries.captured_queries if 'ended_at" IS NULL' in one["sql"]]
+    assert len(looking) == 2
+    with connection.cursor() as cursor:
+        for sql in looking:
+            cursor.execute(f"EXPLAIN {sql}")
+            assert "turn_not_over" in "".join(line for (line,) in cursor.fetchall())
