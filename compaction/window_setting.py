@@ -8,32 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
-from compaction.settings import Setting, SettingKind, SettingProblem, Severity, read_setting, shown
+from compaction.main_model import CONTEXT_LENGTH, MAX_TOKENS
+from compaction.settings import SettingProblem, Severity, read_setting, shown
 from compaction.threshold import Window, WindowSource
-
-_CONTEXT_LENGTH: Final = Setting(
-    "context_length",
-    SettingKind.WHOLE,
-    None,
-    "Context window of the main model.",
-    unit="tokens",
-    lowest=1,
-    highest=100_000_000,
-    is_optional=True,
-    low_is_unset=True,
-)
-_MAX_TOKENS: Final = Setting(
-    "max_tokens",
-    SettingKind.WHOLE,
-    0,
-    "Part of the window that is kept for the answer.",
-    unit="tokens",
-    lowest=0,
-    highest=100_000_000,
-    is_optional=True,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +35,8 @@ def read_model(mapping: Mapping[str, Any]) -> ModelReading:
     if not isinstance(block, Mapping):
         problem = SettingProblem("model", "expected a name, or keys with values below it", Severity.ERROR, shown(block))
         return ModelReading(problems=(problem,))
-    context = read_setting(_CONTEXT_LENGTH, block.get("context_length"), "model.context_length")
-    output = read_setting(_MAX_TOKENS, block.get("max_tokens"), "model.max_tokens")
+    context = read_setting(CONTEXT_LENGTH, block.get("context_length"), "model.context_length")
+    output = read_setting(MAX_TOKENS, block.get("max_tokens"), "model.max_tokens")
     tokens = context.value if isinstance(context.value, int) else None
     source = WindowSource.UNKNOWN if tokens is None else WindowSource.SETTING
     window = Window(tokens, output.value if isinstance(output.value, int) else 0, source)

@@ -12,10 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from compaction.endpoints.answer_body import document_of
+from compaction.endpoints.faults import EndpointFault
 from compaction.endpoints.loose_json import as_object
 
 OPENAI_LIMIT: Final = "max_tokens"
 NEWER_OPENAI_LIMIT: Final = "max_completion_tokens"
+# A refused parameter is changed and the question put again: three parameters can be refused.
+MOST_SHAPES: Final = 4
+_REFUSALS: Final = frozenset({400, 422})
 _COMPLAINT: Final = re.compile(
     r"unsupported|not support|deprecated|unrecogni[sz]ed|not permitted|not allowed|forbidden|unknown|only the default"
 )
@@ -30,6 +35,21 @@ class RequestShape:
     has_temperature: bool = True
     is_streamed: bool = False
     has_stream_options: bool = True
+
+
+def first_shape(host: str) -> RequestShape:
+    """How `host` is asked first. OpenAI's own models all take the newer name of the limit, the newest nothing else."""
+    return RequestShape(NEWER_OPENAI_LIMIT) if host == "api.openai.com" else RequestShape()
+
+
+def changed_shape(shape: RequestShape, fault: EndpointFault) -> RequestShape | None:
+    """The shape to put the question in again, when the endpoint refused a parameter."""
+    if fault.status not in _REFUSALS or not fault.body:
+        return None
+    try:
+        return shape_after(shape, document_of(fault.body))
+    except EndpointFault:
+        return None
 
 
 def shape_after(shape: RequestShape, error_document: Mapping[str, Any]) -> RequestShape | None:

@@ -1,6 +1,7 @@
 """An endpoint: where a model is asked, in which dialect, and under which name its key is kept.
 
-It is made from the `auxiliary.compression` block alone. Nothing is contacted and no key is read here.
+It is made from the `auxiliary.compression` block, or from another one of that shape. Nothing is contacted and no key
+is read here.
 """
 
 from __future__ import annotations
@@ -72,18 +73,22 @@ class Endpoint:
         return f"{self.url} {self.key_env}"
 
 
-def endpoint_of(auxiliary: AuxiliaryModel) -> Endpoint:
-    """The endpoint of a policy's summarizer. Raises InvalidPolicy naming the setting that is missing or wrong."""
+def endpoint_of(auxiliary: AuxiliaryModel, block: str = AUXILIARY_COMPRESSION, model_key: str = "model") -> Endpoint:
+    """The endpoint of a policy's summarizer. Raises InvalidPolicy naming the setting that is missing or wrong.
+
+    block, model_key: where the settings stand and what the model's name is called there, for the messages.
+    """
     name = auxiliary.provider.strip().lower()
     name = dict(_ALIASES).get(name, name)
     provider = next((known for known in PROVIDERS if known.name == name), None)
     base_url = auxiliary.base_url or (provider.base_url if provider else "")
     if not base_url:
-        raise _missing_address(name)
-    parts = _checked(base_url)
+        raise _missing_address(name, block)
+    parts = _checked(base_url, f"{block}.base_url")
     dialect = provider.dialect if provider else _dialect_at(parts)
     if not auxiliary.model and (provider.needs_model if provider else dialect is Dialect.ANTHROPIC):
-        raise InvalidPolicy("name the model that writes the summaries", f"{AUXILIARY_COMPRESSION}.model")
+        task = "name the model that writes the summaries" if block == AUXILIARY_COMPRESSION else "name the model"
+        raise InvalidPolicy(task, f"{block}.{model_key}")
     return Endpoint(
         provider=provider.name if provider else name if name not in _UNNAMED else parts.hostname or "",
         dialect=dialect,
@@ -95,18 +100,17 @@ def endpoint_of(auxiliary: AuxiliaryModel) -> Endpoint:
     )
 
 
-def _missing_address(name: str) -> InvalidPolicy:
+def _missing_address(name: str, block: str) -> InvalidPolicy:
     known = ", ".join(provider.name for provider in PROVIDERS)
     if name in _UNNAMED:
         message = f"no endpoint is set: give an address, or one of these as provider: {known}"
-        return InvalidPolicy(message, f"{AUXILIARY_COMPRESSION}.base_url")
+        return InvalidPolicy(message, f"{block}.base_url")
     message = f"{name!r} is not known: give its address as base_url, or one of these: {known}"
-    return InvalidPolicy(message, f"{AUXILIARY_COMPRESSION}.provider")
+    return InvalidPolicy(message, f"{block}.provider")
 
 
-def _checked(base_url: str) -> SplitResult:
+def _checked(base_url: str, where: str) -> SplitResult:
     """The address in parts. It may hold a password, so no message repeats it."""
-    where = f"{AUXILIARY_COMPRESSION}.base_url"
     try:
         parts = urlsplit(base_url.strip())
         port_is_valid = parts.port is None or parts.port > 0

@@ -32,6 +32,7 @@ class FaultName(StrEnum):
     PROVIDER_ERROR = "provider_error"
     CIRCUIT_OPEN = "circuit_open"
     ENDPOINT_BUSY = "endpoint_busy"
+    CANCELLED = "cancelled"
     KEY_MISSING = "key_missing"
     KEY_INVALID = "key_invalid"
     KEY_REFUSED = "key_refused"

@@ -18,14 +18,17 @@ from compaction.endpoints.breaker import Permit
 from compaction.endpoints.faults import EndpointFault, FaultName
 from compaction.endpoints.gates import PROCESS_GATES, Gate, Gates
 from compaction.endpoints.http_connection import (
+    Arriving,
     HttpAnswer,
     HttpRequest,
     Resolver,
     Surroundings,
     default_tls,
     exchange,
+    exchange_arriving,
     resolve_name,
 )
+from compaction.endpoints.http_line import Line
 from compaction.endpoints.retrying import RetryRules, is_retryable, retry_after_seconds, wait_seconds
 from compaction.endpoints.timing import Deadline, TimeLimits, Timing
 
@@ -83,13 +86,48 @@ class HttpClient:
 
         gate_key: names the endpoint whose breaker and places this call shares. Raises EndpointFault.
         """
+        return self._patiently(gate_key, deadline, lambda: read(self._answer(request, deadline)))
+
+    def stream(
+        self,
+        request: HttpRequest,
+        gate_key: str,
+        deadline: Deadline,
+        consume: Callable[[Arriving], Result],
+        line: Line | None = None,
+    ) -> Result:
+        """Send `request` and have `consume` read its good answer while it comes.
+
+        Nothing is asked again once the answer has begun. line: cut by another thread, it ends the call. Raises
+        EndpointFault.
+        """
+        held = line or Line()
+        begun: list[bool] = []
+
+        def consume_once(arriving: Arriving) -> Result:
+            begun.append(True)
+            return consume(arriving)
+
+        def call() -> Result:
+            return self._arriving(request, deadline, held, consume_once)
+
+        return self._patiently(gate_key, deadline, call, lambda: bool(begun) or held.is_cut)
+
+    def _patiently(
+        self,
+        gate_key: str,
+        deadline: Deadline,
+        call: Callable[[], Result],
+        is_too_late: Callable[[], bool] = lambda: False,
+    ) -> Result:
+        """Make the call, again and again as the rules say, unless it is too late for that."""
         gate = self.gate_of(gate_key)
         attempt = 1
         while True:
             try:
-                return self._attempt(request, gate, deadline, read)
+                return self._attempt(gate, deadline, call)
             except EndpointFault as fault:
-                wait = self._wait(fault, attempt, deadline)
+                wait = None if is_too_late() else self._wait(fault, attempt, deadline)
                 if wait is None:
                     raise _told(fault, attempt, deadline) from fault
             self.timing.sleep(wait)
@@ -97,14 +135,15 @@ class HttpClient:
 
     def _wait(self, fault: EndpointFault, attempt: int, deadline: Deadline) -> float | None:
         """Seconds to wait before asking again; None when that makes no sense any more."""
-        if not fault.retryable or attempt >= self._settings.retries.most_attempts:
+        rules = self._settings.retries
+        if not fault.retryable or attempt >= rules.most_attempts:
             return None
-        wait = wait_seconds(self._settings.retries, attempt, fault.retry_after_seconds, self.timing.chance())
+        if fault.status is not None and not rules.repeats_answered:
+            return None
+        wait = wait_seconds(rules, attempt, fault.retry_after_seconds, self.timing.chance())
         return wait if wait < deadline.left_seconds else None
 
-    def _attempt(
-        self, request: HttpRequest, gate: Gate, deadline: Deadline, read: Callable[[HttpAnswer], Result]
-    ) -> Result:
+    def _attempt(self, gate: Gate, deadline: Deadline, call: Callable[[], Result]) -> Result:
         if not gate.enter(self._settings.most_calls, deadline.left_seconds):
             message = f"no place was free within {deadline.limit_seconds:g} s; calls under way: {gate.busy}"
             raise EndpointFault(FaultName.ENDPOINT_BUSY, message)
@@ -112,7 +151,7 @@ class HttpClient:
             permit = gate.breaker.admit(self.timing.monotonic())
             if permit is None:
                 raise self._kept_away(gate)
-            return self._judged(gate, permit, lambda: read(self._answer(request, deadline)))
+            return self._judged(gate, permit, call)
         finally:
             gate.leave()
 
@@ -120,7 +159,7 @@ class HttpClient:
         left = gate.breaker.seconds_left(self.timing.monotonic())
         until = f"for another {left:.0f} s" if left > 0 else "until a first call has succeeded"
         message = f"the endpoint failed repeatedly ({gate.breaker.last_reason}) and is left alone {until}"
-        return EndpointFault(FaultName.CIRCUIT_OPEN, message)
+        return EndpointFault(FaultName.CIRCUIT_OPEN, message, retry_after_seconds=left)
 
     def _judged(self, gate: Gate, permit: Permit, call: Callable[[], Result]) -> Result:
         """Make the call and tell the breaker how it went."""
@@ -147,7 +186,20 @@ class HttpClient:
             if answer.status not in _REDIRECTS:
                 return self._accepted(answer)
             request = _redirected(request, answer)
-        raise EndpointFault(FaultName.REDIRECT_REFUSED, f"more than {_MOST_REDIRECTS} redirects")
+        raise _lost_in_redirects()
+
+    def _arriving(
+        self, request: HttpRequest, deadline: Deadline, line: Line, consume: Callable[[Arriving], Result]
+    ) -> Result:
+        """What `consume` makes of the good answer, through redirects that stay where they are."""
+        for _ in range(_MOST_REDIRECTS + 1):
+            answer = exchange_arriving(request, self._surroundings, deadline, line, consume)
+            if not isinstance(answer, HttpAnswer):
+                return answer
+            if answer.status not in _REDIRECTS:
+                self._accepted(answer)
+            request = _redirected(request, answer)
+        raise _lost_in_redirects()
 
     def _accepted(self, answer: HttpAnswer) -> HttpAnswer:
         if 200 <= answer.status <= 299:
@@ -161,6 +213,10 @@ class HttpClient:
             status=answer.status,
             body=answer.body,
         )
+
+
+def _lost_in_redirects() -> EndpointFault:
+    return EndpointFault(FaultName.REDIRECT_REFUSED, f"more than {_MOST_REDIRECTS} redirects")
 
 
 def _redirected(request: HttpRequest, answer: HttpAnswer) -> HttpRequest:
@@ -184,8 +240,15 @@ def _redirected(request: HttpRequest, answer: HttpAnswer) -> HttpRequest:
 def _told(fault: EndpointFault, attempts: int, deadline: Deadline) -> EndpointFault:
     """The fault with what was tried, for people."""
     message = str(fault)
-    if fault.retry_after_seconds is not None and fault.retry_after_seconds >= deadline.left_seconds > 0:
-        message += f"; the endpoint asks to wait {fault.retry_after_seconds:.0f} s, longer than the time left"
+    asked = fault.retry_after_seconds if fault.status is not None else None
+    if asked is not None and asked >= deadline.left_seconds > 0:
+        message += f"; the endpoint asks to wait {asked:.0f} s, longer than the time left"
     if attempts > 1:
         message += f", after {attempts} attempts"
-    return EndpointFault(fault.reason, message, status=fault.status, body=fault.body)
+    return EndpointFault(
+        fault.reason,
+        message,
+        retry_after_seconds=fault.retry_after_seconds,
+        status=fault.status,
+        body=fault.body,
+    )

@@ -18,16 +18,18 @@ from functools import lru_cache
 from queue import Empty, SimpleQueue
 from socket import SOCK_STREAM, gaierror, getaddrinfo
 from threading import Thread
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import httpcore
 import httpx
 
 from compaction.endpoints.address import OutboundRules
 from compaction.endpoints.faults import EndpointFault, FaultName
+from compaction.endpoints.http_line import Line
 from compaction.endpoints.timing import Deadline, TimeLimits
 
 Resolver = Callable[[str, int], Sequence[str]]
+Result = TypeVar("Result")
 
 # What is read of an answer that says no: enough for its reason.
 _ERROR_BODY_BYTES: Final = 64 * 1024
@@ -56,7 +58,21 @@ class HttpAnswer:
     @property
     def content_type(self) -> str:
         """The media type, without parameters; empty when the answer doesn't say."""
-        return str(self.headers.get("content-type", "")).partition(";")[0].strip().lower()
+        return media_type(self.headers)
+
+
+@dataclass(frozen=True, slots=True)
+class Arriving:
+    """A good answer that is still coming. pieces: its decoded body as it comes, to be read once."""
+
+    status: int
+    headers: httpx.Headers
+    pieces: Iterator[bytes]
+
+    @property
+    def content_type(self) -> str:
+        """The media type, without parameters; empty when the answer doesn't say."""
+        return media_type(self.headers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +84,11 @@ class Surroundings:
     resolve: Resolver
     tls: Callable[[], ssl.SSLContext]
     most_body_bytes: int
+
+
+def media_type(headers: httpx.Headers) -> str:
+    """The media type that headers name, without parameters; empty when they name none."""
+    return str(headers.get("content-type", "")).partition(";")[0].strip().lower()
 
 
 def resolve_name(host: str, port: int) -> tuple[str, ...]:
@@ -83,18 +104,51 @@ def default_tls() -> ssl.SSLContext:
 
 def exchange(request: HttpRequest, surroundings: Surroundings, deadline: Deadline) -> HttpAnswer:
     """Send `request` and read the answer. Raises EndpointFault for all that goes wrong short of a status."""
+    return _talk(request, surroundings, deadline, Line(), lambda answer: _whole(answer, surroundings, deadline))
+
+
+def exchange_arriving(
+    request: HttpRequest,
+    surroundings: Surroundings,
+    deadline: Deadline,
+    line: Line,
+    consume: Callable[[Arriving], Result],
+) -> Result | HttpAnswer:
+    """Send `request` and have `consume` read a good answer while it comes; any other answer is returned whole.
+
+    line: what another thread cuts to end the call. Raises EndpointFault, called cancelled when the line was cut.
+    """
+
+    def use(answer: httpx.Response) -> Result | HttpAnswer:
+        if not 200 <= answer.status_code <= 299:
+            return _whole(answer, surroundings, deadline)
+        _check_announced(answer, surroundings.most_body_bytes, is_error=False)
+        return consume(Arriving(answer.status_code, answer.headers, _pieces(answer, surroundings.most_body_bytes)))
+
+    return _talk(request, surroundings, deadline, line, use)
+
+
+def _talk(
+    request: HttpRequest,
+    surroundings: Surroundings,
+    deadline: Deadline,
+    line: Line,
+    use: Callable[[httpx.Response], Result],
+) -> Result:
     url = httpx.URL(request.url)
-    translator = _FaultTranslator(url.host, surroundings, deadline)
-    with translator, _pool(url.scheme == "https", surroundings, deadline) as pool:
-        return _answer(pool, request, url, surroundings, deadline)
+    translator = _FaultTranslator(url.host, surroundings, deadline, line)
+    with translator, _pool(url.scheme == "https", surroundings, deadline, line) as pool:
+        return _answer(pool, request, url, surroundings, use)
 
 
-def _pool(is_encrypted: bool, surroundings: Surroundings, deadline: Deadline) -> httpcore.ConnectionPool:
+def _pool(
+    is_encrypted: bool, surroundings: Surroundings, deadline: Deadline, line: Line
+) -> httpcore.ConnectionPool:
     return httpcore.ConnectionPool(
         ssl_context=surroundings.tls() if is_encrypted else None,
         max_connections=1,
         max_keepalive_connections=0,
-        network_backend=_GuardedBackend(surroundings, deadline),
+        network_backend=_GuardedBackend(surroundings, deadline, line),
     )
 
 
@@ -103,8 +157,8 @@ def _answer(
     request: HttpRequest,
     url: httpx.URL,
     surroundings: Surroundings,
-    deadline: Deadline,
-) -> HttpAnswer:
+    use: Callable[[httpx.Response], Result],
+) -> Result:
     limits = surroundings.limits
     timeouts = {"connect": limits.connect_seconds, "read": limits.read_seconds, "write": limits.read_seconds}
     # Host and Content-Length are filled in by httpx.
@@ -121,9 +175,22 @@ def _answer(
         content=request.body,
         extensions={"timeout": timeouts},
     ) as raw:
-        answer = httpx.Response(raw.status, headers=raw.headers, stream=_Body(raw), request=full)
-        body, arrivals = _read(answer, surroundings.most_body_bytes, deadline)
+        return use(httpx.Response(raw.status, headers=raw.headers, stream=_Body(raw), request=full))
+
+
+def _whole(answer: httpx.Response, surroundings: Surroundings, deadline: Deadline) -> HttpAnswer:
+    body, arrivals = _read(answer, surroundings.most_body_bytes, deadline)
     return HttpAnswer(answer.status_code, answer.headers, body, arrivals)
+
+
+def _pieces(answer: httpx.Response, most_bytes: int) -> Iterator[bytes]:
+    """The decoded body as it comes, never more than allowed."""
+    size = 0
+    for piece in answer.iter_bytes():
+        size += len(piece)
+        if size > most_bytes:
+            raise _too_large(most_bytes)
+        yield piece
 
 
 class _Body(httpx.SyncByteStream):
@@ -182,13 +249,15 @@ def _too_large(most: int) -> EndpointFault:
 class _FaultTranslator:
     """Turns whatever the network and the HTTP library raise into faults."""
 
-    def __init__(self, host: str, surroundings: Surroundings, deadline: Deadline) -> None:
-        self._host, self._limits, self._deadline = host, surroundings.limits, deadline
+    def __init__(self, host: str, surroundings: Surroundings, deadline: Deadline, line: Line) -> None:
+        self._host, self._limits, self._deadline, self._line = host, surroundings.limits, deadline, line
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None and self._line.is_cut and isinstance(error, Exception):
+            raise EndpointFault(FaultName.CANCELLED, "nobody waits for the answer any more") from error
         if isinstance(error, EndpointFault) or error is None:
             return
         if fault := self._fault(error):
@@ -237,8 +306,8 @@ def _was_cut(error: Exception) -> bool:
 class _GuardedBackend(httpcore.NetworkBackend):
     """Makes connections to checked addresses only, and none that outlive the deadline."""
 
-    def __init__(self, surroundings: Surroundings, deadline: Deadline) -> None:
-        self._surroundings, self._deadline = surroundings, deadline
+    def __init__(self, surroundings: Surroundings, deadline: Deadline, line: Line) -> None:
+        self._surroundings, self._deadline, self._line = surroundings, deadline, line
         self._plain = httpcore.SyncBackend()
 
     def connect_tcp(
@@ -260,6 +329,7 @@ class _GuardedBackend(httpcore.NetworkBackend):
                 if number == len(addresses) or self._deadline.is_over:
                     raise
             else:
+                self._line.hold(stream.get_extra_info("socket"))
                 return _HurriedStream(stream, self._deadline)
         raise AssertionError("refusal() lets no empty list through")
 

@@ -18,11 +18,15 @@ _FINAL_SERVER_ERRORS: Final = frozenset({501, 505})
 
 @dataclass(frozen=True, slots=True)
 class RetryRules:
-    """How often to ask in all, and how long to wait before asking again."""
+    """How often to ask in all, and how long to wait before asking again.
+
+    repeats_answered: whether a question is put again that was answered with an error; off where whoever asked decides.
+    """
 
     most_attempts: int = 3
     first_wait_seconds: float = 0.5
     longest_wait_seconds: float = 20.0
+    repeats_answered: bool = True
 
 
 def is_retryable(status: int) -> bool:

@@ -1,0 +1,56 @@
+"""The key of an endpoint: read by its name from the environment at each call, and kept out of what people are told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from compaction.endpoints.address import OutboundRules
+from compaction.endpoints.answer_body import stated_reason
+from compaction.endpoints.dialects import headers
+from compaction.endpoints.endpoint import Endpoint
+from compaction.endpoints.faults import EndpointFault, FaultName
+from compaction.redaction import MASK, redact
+from compaction.storable import storable_text
+
+_USER_AGENT: Final = "hermes-sessions"
+_LONGEST_DETAIL_CHARS: Final = 500
+
+
+class EndpointKey:
+    """The key that `endpoint` names, as `rules` allow it to be sent."""
+
+    def __init__(self, endpoint: Endpoint, rules: OutboundRules, environment: Mapping[str, str]) -> None:
+        self._endpoint, self._rules, self._environment = endpoint, rules, environment
+
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        """The headers of a question, the key's among them. Raises EndpointFault when there should be one and is not,
+        or when it may not go to this host."""
+        return (("user-agent", _USER_AGENT), *headers(self._endpoint.dialect, self._checked()))
+
+    def clean(self, text: str) -> str:
+        """`text` without the key."""
+        key = self._value()
+        return text.replace(key, MASK) if key else text
+
+    def told(self, fault: EndpointFault) -> str:
+        """What people are told of a fault: our words, then the endpoint's own, without any secret."""
+        stated = stated_reason(fault.body, self.clean) if fault.body else ""
+        told = redact(self.clean(storable_text(f"{fault}: {stated}" if stated else str(fault)))).text
+        return told if len(told) <= _LONGEST_DETAIL_CHARS else told[:_LONGEST_DETAIL_CHARS] + "…"
+
+    def _value(self) -> str:
+        return self._environment.get(self._endpoint.key_env, "").strip() if self._endpoint.key_env else ""
+
+    def _checked(self) -> str:
+        variable = self._endpoint.key_env
+        if not variable:
+            return ""
+        if refusal := self._rules.key_refusal(variable, self._endpoint.host):
+            raise EndpointFault(FaultName.KEY_REFUSED, refusal)
+        key = self._value()
+        if not key:
+            raise EndpointFault(FaultName.KEY_MISSING, f"the environment variable {variable} is not set")
+        if not key.isascii() or not key.isprintable():
+            raise EndpointFault(FaultName.KEY_INVALID, f"the environment variable {variable} does not hold a key")
+        return key
