@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Final
 
 from compaction.messages import Content, Message, Part, Role, Row, RowKind, TextPart, has_content
+from compaction.policy import ResendReasoning
 from compaction.tool_pairs import Round, open_round, pair_rounds
 
 # Put in front of a conversation that the agent opens: providers want a user to speak first. It stands in front, not
@@ -72,15 +73,31 @@ class ModelView:
         return tuple(entry.message for entry in self.entries)
 
 
-def model_view(rows: Sequence[Row], profile: Profile = Profile.STRICT) -> ModelView:
-    """The view of live `rows`, which must be in order."""
+def model_view(
+    rows: Sequence[Row], profile: Profile = Profile.STRICT, resend: ResendReasoning = ResendReasoning.ALL
+) -> ModelView:
+    """The view of live `rows`, which must be in order. resend: which reasoning goes along."""
     repairs: list[Repair] = []
+    rows = with_resent_reasoning(rows, resend)
     entries = list(_paired(_not_empty(rows, repairs), repairs))
     entries = _with_summary_roles(entries, rows, repairs)
     if profile is Profile.STRICT:
         entries = list(_merged(entries, repairs))
     entries = [_filled(entry, repairs) for entry in entries]
     return ModelView(tuple(_opened_by_user(entries, repairs)), tuple(repairs))
+
+
+def with_resent_reasoning(rows: Sequence[Row], resend: ResendReasoning) -> Sequence[Row]:
+    """`rows` without the reasoning that is not sent again. The newest turn is the one that is being answered."""
+    if resend is ResendReasoning.ALL:
+        return rows
+    newest = next((n for n in range(len(rows) - 1, -1, -1) if rows[n].opens_turn), 0)
+    kept = newest if resend is ResendReasoning.LAST_TURN else len(rows)
+    return [row if n >= kept or row.message.reasoning is None else _unreasoned(row) for n, row in enumerate(rows)]
+
+
+def _unreasoned(row: Row) -> Row:
+    return replace(row, message=replace(row.message, reasoning=None), reasoning_tokens=None)
 
 
 def _not_empty(rows: Sequence[Row], repairs: list[Repair]) -> list[Row]:

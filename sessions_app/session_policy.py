@@ -9,11 +9,13 @@ them; the settings page shows what was wrong with them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
 from django.conf import settings
 
+from compaction.main_model import MainModel, read_main_model
 from compaction.policy import CompactionPolicy
 from compaction.policy_reading import PolicyReading, read_layers
 from compaction.threshold import Threshold, Window, effective_threshold
@@ -81,9 +83,26 @@ def model_of(session: Session) -> str | None:
     return session.model or session.project.main_model
 
 
+def main_model_of(project: Project) -> MainModel:
+    """The project's main model as its settings name it."""
+    model = read_main_model(project.main_model_settings).model
+    return model if model.model else replace(model, model=project.main_model or "")
+
+
 def window_of(session: Session) -> Window:
-    """The window as the session says, else as its project does, else as the price list knows the model."""
-    return resolve_window(session.window_tokens or session.project.window_tokens, model_of(session))
+    """The window as the session says, else as its project does, else as the price list knows the model; of it the
+    answers of the main model take what its settings say."""
+    window = resolve_window(session.window_tokens or session.project.window_tokens, model_of(session))
+    return _with_room_for_answers(window, session.project)
+
+
+def window_of_project(project: Project) -> Window:
+    """The window of sessions that say nothing themselves."""
+    return _with_room_for_answers(resolve_window(project.window_tokens, project.main_model), project)
+
+
+def _with_room_for_answers(window: Window, project: Project) -> Window:
+    return replace(window, max_output_tokens=main_model_of(project).max_output_tokens)
 
 
 def overhead_of(session: Session) -> int | None:

@@ -8,6 +8,7 @@ from typing import Any
 from ninja import Router, Schema
 from pydantic import Field
 
+from compaction.main_model import MAIN_MODEL_SETTINGS, MODEL, MainModel, read_main_model
 from compaction.policy import AUXILIARY_SETTINGS, COMPRESSION_SETTINGS, CompactionPolicy
 from compaction.policy_reading import AUXILIARY_COMPRESSION, COMPRESSION, PolicyReading, read_policy
 from compaction.threshold import effective_threshold
@@ -15,12 +16,19 @@ from sessions_app.api.answers import reads, writes
 from sessions_app.api.authentication import WRITE, ApiRequest
 from sessions_app.api.errors import FieldProblem, unprocessable
 from sessions_app.api.parameters import JsonObject, Slug, Text
-from sessions_app.api.policies import PolicyBlocks, Remark, json_value, read_blocks, remarks_of, storable_blocks
+from sessions_app.api.policies import (
+    PolicyBlocks,
+    Remark,
+    field_of,
+    json_value,
+    read_blocks,
+    remarks_of,
+    storable_blocks,
+)
 from sessions_app.api.reach import get_project
 from sessions_app.models import PolicyRevision, Project
-from sessions_app.services import save_policy
-from sessions_app.session_policy import newest_revision
-from sessions_app.windows import resolve_window
+from sessions_app.services import save_main_model, save_policy
+from sessions_app.session_policy import newest_revision, window_of_project
 
 router = Router(tags=["settings"])
 
@@ -37,18 +45,20 @@ class EffectiveValue(Schema):
 
 
 class SettingsShape(Schema):
-    """The settings in force. written: what was saved, as it was saved."""
+    """The settings in force. written, model: what was saved, as it was saved."""
 
     revision: int | None
     saved_at: datetime | None
     values: list[EffectiveValue]
     written: JsonObject
+    model: JsonObject
     remarks: list[Remark]
 
 
 class NewSettings(PolicyBlocks):
     """Settings to save. What is left out falls back to its default."""
 
+    model: JsonObject | None = Field(None, description="The `model:` block; left out, it stays as it is.")
     note: Text = Field("", max_length=1_000, description="Why, for the history.")
 
 
@@ -61,21 +71,38 @@ def read_settings(request: ApiRequest, slug: Slug) -> SettingsShape:
 
 @router.put("/projects/{slug}/settings", response=writes(SettingsShape), auth=WRITE, operation_id="save_settings")
 def save_settings(request: ApiRequest, slug: Slug, body: NewSettings) -> SettingsShape:
-    """Save both blocks as a new revision. Passes that run keep the settings they began with."""
+    """Save both blocks as a new revision, and the main model if it is given. Passes that run keep the settings they
+    began with."""
     project = get_project(request.auth, slug)
     blocks = {"compression": body.compression, "auxiliary": body.auxiliary}
-    require_room(project, read_blocks(blocks).policy)
+    policy = read_blocks(blocks).policy
+    if body.model is not None:
+        take_model(project, body.model)
+    require_room(project, policy)
+    if body.model is not None:
+        save_main_model(project.pk, body.model)
     note = body.note or f"Saved with the API token {request.auth.name}"
     revision = save_policy(project.pk, storable_blocks(blocks), None, note)
-    project.policy_settings = revision.settings
+    project.refresh_from_db()
     return shape_settings(project, revision)
+
+
+def take_model(project: Project, block: JsonObject) -> None:
+    """Set the main model on a project that is not saved. Raises Refusal with the path of each value that can't be
+    used."""
+    reading = read_main_model(block)
+    if reading.errors:
+        raise unprocessable(field_of(problem, "") for problem in reading.errors)
+    project.main_model_settings = dict(block)
+    project.main_model = reading.model.model or None
+    project.window_tokens = reading.model.window_tokens
 
 
 def require_room(project: Project, policy: CompactionPolicy) -> None:
     """Raise Refusal for settings whose threshold leaves no room beside system prompt and tools."""
     threshold = effective_threshold(
         policy,
-        resolve_window(project.window_tokens, project.main_model),
+        window_of_project(project),
         model=project.main_model,
         aux_window_tokens=policy.auxiliary.window_tokens,
         fixed_overhead_tokens=project.fixed_overhead_tokens or 0,
@@ -87,12 +114,14 @@ def require_room(project: Project, policy: CompactionPolicy) -> None:
 def shape_settings(project: Project, revision: PolicyRevision | None) -> SettingsShape:
     """The project's settings as reading and saving tell them."""
     reading = read_policy(project.policy_settings)
+    model = read_main_model(project.main_model_settings)
     return SettingsShape(
         revision=None if revision is None else revision.number,
         saved_at=None if revision is None else revision.created_at,
-        values=effective_values(reading),
+        values=[*effective_values(reading), *model_values(model.model)],
         written=project.policy_settings,
-        remarks=remarks_of(reading.problems),
+        model=project.main_model_settings,
+        remarks=remarks_of((*reading.problems, *model.problems)),
     )
 
 
@@ -111,4 +140,19 @@ def effective_values(reading: PolicyReading) -> list[EffectiveValue]:
         )
         for block, settings, holder in (*blocks, *auxiliary)
         for name, setting in settings
+    ]
+
+
+def model_values(model: MainModel) -> list[EffectiveValue]:
+    """The main model's settings. A value that equals its default counts as not set."""
+    return [
+        EffectiveValue(
+            path=f"{MODEL}.{setting.key}",
+            value=getattr(model, name),
+            source="default" if getattr(model, name) == setting.default else "project",
+            default=json_value(setting.default),
+            unit=setting.unit,
+            meaning=setting.meaning,
+        )
+        for name, setting in MAIN_MODEL_SETTINGS
     ]

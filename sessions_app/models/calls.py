@@ -26,6 +26,10 @@ class ModelCall(models.Model):
     its query; empty for a summarizer that asks nobody. error: named reason of a call that failed, else empty.
     input_tokens include those served from a cache, output_tokens the reasoning. cost_usd: null when the model's price
     or its usage is unknown. first_token_ms: null when the answer came whole.
+
+    Of calls to the main model: context_seq: the event whose live rows were sent, so many of them and so many tokens
+    with the fixed overhead. repairs: what the model view changed, by kind. waited_ms: how long the request waited for
+    passes; went_ahead: it then went out although one was still under way. All null for other calls.
     """
 
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="model_calls", db_index=False)
@@ -45,6 +49,12 @@ class ModelCall(models.Model):
     duration_ms = models.BigIntegerField(null=True)
     first_token_ms = models.BigIntegerField(null=True)
     error = models.TextField(blank=True, default="")
+    context_seq = models.BigIntegerField(null=True)
+    context_rows = models.IntegerField(null=True)
+    context_tokens = models.BigIntegerField(null=True)
+    repairs = models.JSONField(null=True)
+    waited_ms = models.BigIntegerField(null=True)
+    went_ahead = models.BooleanField(null=True)
 
     class Meta:
         constraints = [

@@ -13,13 +13,18 @@ class MemberRole(models.TextChoices):
 
 
 class Project(models.Model):
-    """A group of sessions that share settings and members. Unknown figures are null."""
+    """A group of sessions that share settings and members. Unknown figures are null.
+
+    main_model_settings: the `model` block as it was saved; where it names a model or a window, `main_model` and
+    `window_tokens` are the same.
+    """
 
     slug = models.SlugField(max_length=64, unique=True)
     name = models.CharField(max_length=200)
     created_at = models.DateTimeField(auto_now_add=True)
     policy_settings = models.JSONField(default=dict)
     main_model = models.TextField(null=True)
+    main_model_settings = models.JSONField(default=dict)
     window_tokens = models.PositiveIntegerField(null=True)
     fixed_overhead_tokens = models.PositiveIntegerField(null=True)
 

@@ -7,10 +7,11 @@ listeners, all or nothing.
 
 from sessions_app.services.appending import Appended, NewMessage, append_rows
 from sessions_app.services.branching import branch_session
-from sessions_app.services.calls import CallMade, record_calls
+from sessions_app.services.calls import CallMade, ContextSent, record_calls
 from sessions_app.services.compacting import Circumstances, Committed, Stale, archive_and_compact, store_state
 from sessions_app.services.deleting import Deletion, chain_of, delete_session
 from sessions_app.services.lifecycle import create_session, end_session, hold_passes, note_failure, resume_passes
+from sessions_app.services.main_models import save_main_model
 from sessions_app.services.pass_requests import request_pass
 from sessions_app.services.policies import PolicyConflict, save_policy, save_session_policy
 from sessions_app.services.projects import add_member, create_project, default_project
@@ -23,6 +24,7 @@ __all__ = [
     "CallMade",
     "Circumstances",
     "Committed",
+    "ContextSent",
     "Deletion",
     "NewMessage",
     "NothingToUndo",
@@ -48,6 +50,7 @@ __all__ = [
     "request_pass",
     "reset_session",
     "resume_passes",
+    "save_main_model",
     "save_policy",
     "save_session_policy",
     "store_state",

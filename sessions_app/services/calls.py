@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from compaction.storable import storable_text
 from compaction.summarizer import Reply
@@ -19,10 +20,26 @@ _LARGEST_COST_USD = Decimal(10) ** 7
 
 
 @dataclass(frozen=True, slots=True)
+class ContextSent:
+    """What of a session went to the main model, after which wait.
+
+    seq: the event whose live rows were sent. tokens: with the fixed overhead. repairs: kinds of repair, in order.
+    waited_ms: waited for passes before; went_ahead: one was still under way all the same.
+    """
+
+    seq: int
+    rows: int
+    tokens: int
+    repairs: tuple[str, ...] = ()
+    waited_ms: int = 0
+    went_ahead: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class CallMade:
     """One question and what came back. at: when it was put. endpoint: address without its query, empty for none.
 
-    model: as asked for; the reply's own word wins. cost_usd: dollars, None when unknown.
+    model: as asked for; the reply's own word wins. cost_usd: dollars, None when unknown. sent: for the main model.
     """
 
     purpose: CallPurpose
@@ -32,6 +49,7 @@ class CallMade:
     endpoint: str = ""
     model: str | None = None
     cost_usd: Decimal | None = None
+    sent: ContextSent | None = None
 
 
 def record_calls(session_id: int, calls: Sequence[CallMade], made: CompactionPass | None = None) -> None:
@@ -57,7 +75,21 @@ def _entry(session_id: int, call: CallMade, made: CompactionPass | None) -> Mode
         duration_ms=storable_count(call.reply.duration_ms),
         first_token_ms=storable_count(call.reply.first_token_ms),
         error=storable_text(call.reply.error),
+        **_sent_columns(call.sent),
     )
+
+
+def _sent_columns(sent: ContextSent | None) -> dict[str, Any]:
+    if sent is None:
+        return {}
+    return {
+        "context_seq": sent.seq,
+        "context_rows": sent.rows,
+        "context_tokens": sent.tokens,
+        "repairs": list(sent.repairs),
+        "waited_ms": sent.waited_ms,
+        "went_ahead": sent.went_ahead,
+    }
 
 
 def _storable_cost(cost_usd: Decimal | None) -> Decimal | None:

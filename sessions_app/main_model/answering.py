@@ -1,0 +1,109 @@
+"""Asking the main model for the next answer in a session, and storing what came of it.
+
+The answer becomes a row, whole or as much of it as had come; the call goes to the ledger whatever came of it; and the
+turn is over when the answer calls no tool, or when it was broken off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection
+
+from compaction.endpoints.http_line import Line
+from compaction.summarizer import Reply
+from compaction.talk import Piece, TalkAnswer, TalkQuestion
+from sessions_app import clock
+from sessions_app.main_model.connecting import Connection, connect
+from sessions_app.main_model.sending import sending_of
+from sessions_app.models import CallPurpose, Session
+from sessions_app.pricing import cost_usd
+from sessions_app.services import CallMade, ContextSent, NewMessage, append_rows, finish_turn, record_calls
+from sessions_app.token_counting import site_counter
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What came of asking. row_id: the stored answer; None when nothing had come."""
+
+    answer: TalkAnswer
+    row_id: int | None
+
+
+def answer_session(
+    session_id: int,
+    *,
+    tools: tuple[str, ...] = (),
+    on_piece: Callable[[Piece], None] | None = None,
+    line: Line | None = None,
+) -> Answered:
+    """Ask the project's main model for the answer to the newest rows of a session, and store it.
+
+    tools: JSON texts, as the chat completions dialect writes tools. on_piece: called with each piece as it comes, in
+    this thread; None asks for the whole answer at once. Cutting `line` from another thread ends the call; what had come
+    is stored as an interrupted answer. Takes as long as the answer: call it from a thread. Failures of the other side
+    are in the answer (`error`). Raises Session.DoesNotExist, and InvalidPolicy when no main model can be reached.
+    """
+    session = Session.objects.select_related("project").get(pk=session_id)
+    asked = connect(session.project, is_streamed=on_piece is not None)
+    sending = sending_of(session)
+    question = TalkQuestion(sending.view.messages, tools, asked.model.max_output_tokens or None)
+    at = clock.now()
+    release_connection()
+    answer = asked.asked.ask(question, on_piece, line)
+    enter_call(session_id, asked, answer, at, sending.told())
+    return Answered(answer, store_answer(session_id, answer))
+
+
+def release_connection() -> None:
+    """Give the database connection back while somebody is waited for: answers take minutes, connections are few."""
+    if not connection.in_atomic_block:
+        connection.close()
+
+
+def enter_call(session_id: int, asked: Connection, answer: TalkAnswer, at: datetime, sent: ContextSent) -> None:
+    """Enter a call to the main model in the ledger."""
+    model = answer.model or asked.model.model or None
+    reply = Reply(
+        error=answer.error,
+        model=answer.model,
+        usage=answer.usage,
+        duration_ms=answer.duration_ms,
+        first_token_ms=answer.first_token_ms,
+    )
+    call = CallMade(
+        purpose=CallPurpose.MAIN,
+        at=at,
+        reply=reply,
+        provider=asked.endpoint.provider,
+        endpoint=asked.address,
+        model=model,
+        cost_usd=cost_usd(model, asked.address, answer.usage, at),
+        sent=sent,
+    )
+    record_calls(session_id, [call])
+
+
+def store_answer(session_id: int, answer: TalkAnswer) -> int | None:
+    """Append an answer and end its turn if it ends one; returns the row's id, None when there is nothing to store.
+
+    A refused or failed call leaves the turn open: whoever asked may ask again. One that broke off ends it.
+    """
+    if answer.message is None:
+        return None
+    usage = answer.usage
+    new = NewMessage(
+        answer.message,
+        model=answer.model,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=usage.cached_tokens,
+    )
+    row_id = append_rows(session_id, [new], site_counter()).row_ids[0]
+    if not answer.is_complete:
+        finish_turn(session_id, interrupted=True)
+    elif answer.ends_turn:
+        finish_turn(session_id)
+    return row_id
