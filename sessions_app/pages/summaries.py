@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 from sessions_app.models import CompactionPass, MessageRow, Session, SummaryRevision
 from sessions_app.pages.pass_places import passes_by_id
+from sessions_app.pages.summary_anchors import Provenance, read_provenance
 from sessions_app.pages.summary_text import unframed
-from sessions_app.rendering.word_diff import DiffLine, WordDiff, compare_words, set_text
+from sessions_app.rendering.word_diff import DiffLine, SideBySide, WordDiff, compare_words, set_text, side_by_side
 
-MOST_VERSIONS = 400
+VERSIONS_A_PAGE = 100
+# How many newer versions stand above the chosen one, where it is not among the newest.
+NEWER_ABOVE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,10 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class SummaryPage:
-    """One chosen version with the diff to the one before, and the list of all."""
+    """One chosen version with the diff to the one before, what it was made from, and the versions around it.
+
+    newer, older: versions that lead to the next pages of the list, None at its ends.
+    """
 
     versions: tuple[Version, ...]
     chosen: Version
@@ -53,6 +59,10 @@ class SummaryPage:
     previous_number: int | None
     diff: WordDiff | None
     lines: tuple[DiffLine, ...]
+    sides: tuple[SideBySide, ...]
+    provenance: Provenance | None
+    newer: int | None
+    older: int | None
     spans: tuple[Span, ...]
     dots: tuple[Dot, ...]
     path: str
@@ -62,9 +72,7 @@ class SummaryPage:
 
 def read_summary_page(session: Session, number: int | None, defrag_tokens: int | None) -> SummaryPage | None:
     """The page of one version; without a number the live one, else the newest. None when there is no such version."""
-    revisions = list(
-        SummaryRevision.objects.filter(session_id=session.pk).defer("text").order_by("-number")[:MOST_VERSIONS]
-    )
+    revisions, newer, older = read_window(session, number)
     versions = versions_of(session, revisions)
     chosen = choose(versions, number)
     if chosen is None:
@@ -80,12 +88,30 @@ def read_summary_page(session: Session, number: int | None, defrag_tokens: int |
         previous_number=previous,
         diff=diff,
         lines=() if text is None else set_text(text),
+        sides=() if diff is None else side_by_side(diff.lines),
+        provenance=read_provenance(session, chosen.made_by, text, before),
+        newer=newer,
+        older=older,
         spans=spans_of(chosen.made_by),
         dots=dots,
         path=path,
         defrag_down_pct=line,
         defrag_tokens=defrag_tokens,
     )
+
+
+def read_window(session: Session, number: int | None) -> tuple[list[SummaryRevision], int | None, int | None]:
+    """A page of versions, newest first, with the chosen one on it; the versions that lead to the pages beside it.
+
+    One more than a page is returned, for the change against it.
+    """
+    stored = SummaryRevision.objects.filter(session_id=session.pk).defer("text").order_by("-number")
+    newest = stored.values_list("number", flat=True).first() or 0
+    upper = newest if number is None or number > newest - VERSIONS_A_PAGE else number + NEWER_ABOVE
+    found = list(stored.filter(number__lte=upper)[: VERSIONS_A_PAGE + 1])
+    newer = min(newest, upper + VERSIONS_A_PAGE - NEWER_ABOVE) if upper < newest else None
+    older = found[VERSIONS_A_PAGE].number if len(found) > VERSIONS_A_PAGE else None
+    return found, newer, older
 
 
 def choose(versions: tuple[Version, ...], number: int | None) -> Version | None:
@@ -108,7 +134,7 @@ def versions_of(session: Session, revisions: list[SummaryRevision]) -> tuple[Ver
         change = one.tokens - before.tokens if known and one.tokens and before and before.tokens else None
         is_live = one.superseded_by_id is None and one.row_id not in withdrawn
         versions.append(Version(one, passes.get(one.compaction_pass_id), change, is_live))
-    return tuple(versions)
+    return tuple(versions[:VERSIONS_A_PAGE])
 
 
 def read_texts(session: Session, chosen: SummaryRevision) -> tuple[str | None, str | None, int | None]:

@@ -54,6 +54,19 @@ class DiffLine:
 
 
 @dataclass(frozen=True, slots=True)
+class SideBySide:
+    """One line as it was and as it is; None where the other side has a line of its own."""
+
+    before: DiffLine | None
+    after: DiffLine | None
+
+    @property
+    def is_same(self) -> bool:
+        """Whether nothing changed in the line."""
+        return self.before == self.after
+
+
+@dataclass(frozen=True, slots=True)
 class WordDiff:
     """Lines to print and the sums: words inserted and removed, and the share of the old words kept word for word."""
 
@@ -79,6 +92,17 @@ def compare_words(before: str, after: str) -> WordDiff:
 def set_text(text: str) -> tuple[DiffLine, ...]:
     """The lines of one text, set as the diff sets them, with nothing changed."""
     return compare_words(text, text).lines
+
+
+def side_by_side(lines: Sequence[DiffLine]) -> tuple[SideBySide, ...]:
+    """The lines of a diff in two columns, each line beside what became of it."""
+    return tuple(SideBySide(without(line, Change.INSERTED), without(line, Change.REMOVED)) for line in lines)
+
+
+def without(line: DiffLine, change: Change) -> DiffLine | None:
+    """The line without its pieces of one fate; None when nothing is left."""
+    pieces = tuple(piece for piece in line.pieces if piece.change is not change)
+    return DiffLine(line.kind, pieces) if any(piece.text.strip() for piece in pieces) else None
 
 
 def count_words(text: str) -> int:

@@ -22,6 +22,11 @@ def summaries(request: PageRequest, public_id: str, number: int | None = None) -
     page = read_summary_page(found, number, limit)
     if page is None and number is not None:
         raise Http404("no such version")
-    is_plain = request.GET.get("as") == "plain"
+    shown_as = request.GET.get("as") if request.GET.get("as") in ("plain", "sides") else "inline"
     context = {"section": "sessions", "tab": "summary", "session": found, "head": head, "page": page}
-    return render(request, "session/summary.html", context | {"is_plain": is_plain})
+    return render(request, "session/summary.html", context | {"shown_as": shown_as, "as_query": as_query(shown_as)})
+
+
+def as_query(shown_as: str | None) -> str:
+    """What a link to another version takes along, so that it is shown in the same way."""
+    return "" if shown_as == "inline" else f"?as={shown_as}"
