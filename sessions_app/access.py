@@ -17,6 +17,7 @@ from sessions_app.models import (
     EndpointTest,
     ImportJob,
     MemberRole,
+    Play,
     Project,
     ProjectMember,
     ReplayRun,
@@ -89,6 +90,12 @@ def get_endpoint_test(user: User, slug: str, test_id: int) -> EndpointTest:
     """A test of endpoints of a project of the user, or 404."""
     tests = EndpointTest.objects.filter(project__in=visible_projects(user), project__slug=slug)
     return get_object_or_404(tests.select_related("project", "session", "created_by"), pk=test_id)
+
+
+def get_play(user: User, public_id: str) -> Play:
+    """The play into a session, with the session and its project, or 404."""
+    plays = Play.objects.filter(session__in=visible_sessions(user)).select_related("session__project", "recorded")
+    return get_object_or_404(plays, session__public_id=storable_id(public_id))
 
 
 def may_write(user: User, project: Project) -> bool:

@@ -14,6 +14,7 @@ FINALIZE_TURN: Final = "sessions_app.jobs.finalize_turn"
 RUN_PASS: Final = "sessions_app.jobs.run_pass"
 RUN_REPLAY: Final = "sessions_app.jobs.run_replay"
 RUN_IMPORT: Final = "sessions_app.jobs.run_import"
+RUN_PLAY: Final = "sessions_app.jobs.run_play"
 RUN_ENDPOINT_TEST: Final = "sessions_app.jobs.run_endpoint_test"
 
 
@@ -46,3 +47,9 @@ def defer_import(job_id: int) -> None:
 def defer_endpoint_test(test_id: int) -> None:
     """Ask for a test of endpoints."""
     app.configure_task(RUN_ENDPOINT_TEST, lock=f"endpoint-test-{test_id}").defer(test_id=test_id)
+
+
+def defer_play(play_id: int, ticket: int, wait_seconds: float) -> None:
+    """Ask for the next step of a play, after a wait."""
+    wait = {"seconds": wait_seconds} if wait_seconds > 0 else None
+    app.configure_task(RUN_PLAY, lock=f"play-{play_id}", schedule_in=wait).defer(play_id=play_id, ticket=ticket)

@@ -19,6 +19,7 @@ from sessions_app.import_jobs import run_import_job
 from sessions_app.models import ReplayRun, Session, TurnStep
 from sessions_app.passes.by_hand import make_requested_pass
 from sessions_app.passes.passing import Passing
+from sessions_app.plays import run_play as run_stored_play
 from sessions_app.replay_runs import run_replay as run_stored_replay
 from sessions_app.session_policy import policy_of
 from sessions_app.summarizers import summarizer_for_policy, summarizer_for_run
@@ -69,6 +70,12 @@ def run_import(job_id: int) -> None:
 def run_endpoint_test(test_id: int) -> None:
     """Ask the endpoints of a test."""
     run_stored_test(test_id, site_counter())
+
+
+@app.task(name=deferring.RUN_PLAY)
+def run_play(play_id: int, ticket: int) -> None:
+    """Take the steps of a play that are due."""
+    run_stored_play(play_id, ticket, site_counter())
 
 
 @app.periodic(cron="* * * * * */15")

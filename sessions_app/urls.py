@@ -12,6 +12,7 @@ from sessions_app.views.imports import import_cancel, import_files, import_job
 from sessions_app.views.language import language
 from sessions_app.views.occupancy import occupancy, occupancy_csv, occupancy_json
 from sessions_app.views.passes import passes
+from sessions_app.views.plays import play, plays
 from sessions_app.views.projects import project, project_list
 from sessions_app.views.replay import replay, run_replay
 from sessions_app.views.rows import group_rows, row_picture, row_raw, row_text
@@ -35,7 +36,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("p/<slug:slug>/endpoints/", endpoint_tests, name="endpoint_tests"),
     path("p/<slug:slug>/endpoints/<int:test_id>/", endpoint_test, name="endpoint_test"),
     path("p/<slug:slug>/endpoints/<int:test_id>/cancel/", endpoint_test_cancel, name="endpoint_test_cancel"),
+    path("play/", plays, name="plays"),
     path("s/<str:public_id>/", session, name="session"),
+    path("s/<str:public_id>/play/", play, name="play"),
     path("s/<str:public_id>/events/", session_updates, name="session_updates"),
     path("s/<str:public_id>/rows/", group_rows, name="group_rows"),
     path("s/<str:public_id>/row/<int:row_id>/", row_text, name="row_text"),

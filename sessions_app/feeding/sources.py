@@ -110,9 +110,9 @@ def moment_or_none(seconds: float | None) -> datetime | None:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def recording_of_session(session: Session) -> Recording:
-    """A stored session, hosted or imported. Raises InvalidInput when it holds no rows."""
-    stored = list(fed_rows(session.pk).order_by("position", "id").defer("raw"))
+def recording_of_session(session: Session, until_seq: int | None = None) -> Recording:
+    """A stored session, hosted or imported, as it is or was at an event. Raises InvalidInput when it holds no rows."""
+    stored = list(fed_rows(session.pk, until_seq).order_by("position", "id").defer("raw"))
     if not stored:
         raise InvalidInput("the session holds no rows", session.public_id)
     return Recording(

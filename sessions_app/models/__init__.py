@@ -11,6 +11,7 @@ from sessions_app.models.events import EventKind, SessionEvent
 from sessions_app.models.imports import ImportJob, JobStatus
 from sessions_app.models.logins import LoginLink
 from sessions_app.models.passes import CompactionPass, PassFacts, PassKind, PassOrigin
+from sessions_app.models.plays import Play, PlayStatus
 from sessions_app.models.policies import PolicyRevision, SessionPolicyRevision
 from sessions_app.models.projects import MemberRole, Project, ProjectMember
 from sessions_app.models.replays import ReplayRun, ReplayStep, RunStatus
@@ -36,6 +37,8 @@ __all__ = [
     "PassFacts",
     "PassKind",
     "PassOrigin",
+    "Play",
+    "PlayStatus",
     "PolicyRevision",
     "PolicyTrial",
     "Project",

@@ -10,6 +10,7 @@ from compaction.threshold import occupancy_pct
 from sessions_app.models import MessageRow, PolicyRevision, Session, SessionStatus, SummaryRevision, Turn
 from sessions_app.pages.forecast import Sentence, read_forecast, threshold_words
 from sessions_app.pages.outlook import Outlook, read_outlook
+from sessions_app.pages.plays import PlayBar, read_play
 from sessions_app.rendering.gauge import Gauge, Zone, draw_gauge
 from sessions_app.stored_transcript import StoredTranscript
 
@@ -29,7 +30,7 @@ class SessionHead:
 
     rows_total: everything the transcript lists, archived and rewound rows too; rows_live and rows_archived: how many
     of them its filters list. Summaries stand between the rows and are not counted there. A stub and the row that was
-    pruned for it are one: live_stubs counts those that are live.
+    pruned for it are one: live_stubs counts those that are live. play: what fills the session, if a play does.
     """
 
     session: Session
@@ -45,6 +46,7 @@ class SessionHead:
     live_stubs: int
     activity: Activity
     running_turn: int
+    play: PlayBar | None
 
 
 def read_head(session: Session) -> SessionHead:
@@ -69,6 +71,7 @@ def read_head(session: Session) -> SessionHead:
         live_stubs=stubs,
         activity=activity,
         running_turn=session.turns_total,
+        play=read_play(session),
     )
 
 

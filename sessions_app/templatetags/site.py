@@ -15,7 +15,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, ngettext, pgettext
 
+from sessions_app.access import may_write
 from sessions_app.languages import other_languages
+from sessions_app.models import Project
 from sessions_app.themes import next_theme_after, theme_of
 
 register = template.Library()
@@ -48,6 +50,12 @@ def languages_to_change_to() -> tuple[tuple[str, str], ...]:
 def zone_name() -> str:
     """The zone in which this page writes times."""
     return timezone.get_current_timezone_name()
+
+
+@register.simple_tag(takes_context=True)
+def can_write(context: dict[str, Any], project: Project) -> bool:
+    """Whether the reader may change the project, for controls that only then make sense."""
+    return may_write(context["request"].user, project)
 
 
 @register.simple_tag
