@@ -49,6 +49,12 @@ def visible_sessions(user: User) -> QuerySet[Session]:
     return Session.objects.filter(project_id__in=memberships_of(user).values("project_id"))
 
 
+def searchable_projects(user: User, slug: str = "") -> list[int]:
+    """Ids of the projects whose rows the user may search, or of that one of them which has this slug."""
+    projects = visible_projects(user).filter(slug=slug) if slug else visible_projects(user)
+    return list(projects.order_by("id").values_list("id", flat=True))
+
+
 def storable_id(public_id: str) -> str:
     """The id from an address, or 404: no stored id holds a NUL, and PostgreSQL refuses to be asked for one."""
     if "\0" in public_id:

@@ -42,6 +42,7 @@ class SessionFilterForm(forms.Form):
     source = forms.CharField(required=False, max_length=40)
     model = forms.CharField(required=False, max_length=200)
     period = forms.ChoiceField(required=False, choices=PERIODS)
+    live = forms.BooleanField(required=False)
     has_batch = forms.BooleanField(required=False)
     has_defrag = forms.BooleanField(required=False)
     has_failures = forms.BooleanField(required=False)
@@ -60,6 +61,7 @@ class SessionFilterForm(forms.Form):
             source=asked.get("source", ""),
             model=asked.get("model", ""),
             period=Period(asked["period"]) if asked.get("period") else None,
+            is_live=asked.get("live", False),
             has_batch=asked.get("has_batch", False),
             has_defrag=asked.get("has_defrag", False),
             has_failures=asked.get("has_failures", False),

@@ -16,6 +16,11 @@ def reads(shape: Any) -> dict[Any, Any]:
     return {200: shape, _ALWAYS: Problem}
 
 
+def searches(shape: Any) -> dict[Any, Any]:
+    """The answers of an operation that reads and can search; a search that takes too long is stopped (503)."""
+    return {200: shape, (*_ALWAYS, 503): Problem}
+
+
 def writes(shape: Any, *done: int) -> dict[Any, Any]:
     """The answers of an operation that changes something. done: statuses of success, 200 when none is named."""
     return {done or (200,): shape, (*_ALWAYS, *_FORBIDDEN, *_WITH_BODY): Problem}

@@ -10,12 +10,13 @@ from pydantic import Field
 
 from compaction.messages import RowKey, RowKind
 from compaction.wire import message_to_openai
-from sessions_app.api.answers import reads, writes
+from sessions_app.api.answers import reads, searches, writes
 from sessions_app.api.appending import AppendedShape, NewRows, append_to
 from sessions_app.api.authentication import WRITE, ApiRequest
 from sessions_app.api.errors import bad_parameter
-from sessions_app.api.parameters import JsonObject, Number, PageQuery, PublicId, cursor_place, cursor_text
+from sessions_app.api.parameters import JsonObject, Number, PageQuery, PublicId, SearchText, cursor_place, cursor_text
 from sessions_app.api.reach import get_session
+from sessions_app.api.searching import found_rows, searching
 from sessions_app.mapping import message_of
 from sessions_app.models import MessageRow
 from sessions_app.queries.row_pages import RowState, read_row_page, rows_of
@@ -73,6 +74,7 @@ class RowQuery(PageQuery, RawQuery):
     """Which rows. A page of large rows holds fewer than `limit`."""
 
     state: RowState = RowState.ALL
+    q: SearchText = Field("", description="Words that the row holds; see the search of the pages.")
     after: str = Field("", max_length=200, description="`next` of another page.")
     before: str = Field("", max_length=200, description="`previous` of another page.")
 
@@ -110,15 +112,18 @@ def shape_usage(row: MessageRow) -> UsageShape:
     )
 
 
-@router.get("/sessions/{public_id}/rows", response=reads(RowPageShape), operation_id="list_rows")
+@router.get("/sessions/{public_id}/rows", response=searches(RowPageShape), operation_id="list_rows")
 def list_rows(request: ApiRequest, public_id: PublicId, query: Query[RowQuery]) -> RowPageShape:
     """Rows in order, from the first one on, behind a cursor, or in front of one."""
     if query.after and query.before:
         raise bad_parameter("before", "give either `after` or `before`")
-    rows = rows_of(get_session(request.auth, public_id).pk, query.state)
+    session = get_session(request.auth, public_id)
+    rows = found_rows(rows_of(session.pk, query.state), session, query.q)
     if not query.raw:
         rows = rows.defer("raw")
-    page = read_row_page(rows, query.limit, after=key_of("after", query.after), before=key_of("before", query.before))
+    after, before = key_of("after", query.after), key_of("before", query.before)
+    with searching(query.q):
+        page = read_row_page(rows, query.limit, after=after, before=before)
     following = cursor_of(page.rows[-1]) if page.rows and page.has_later else None
     previous = cursor_of(page.rows[0]) if page.rows and page.has_earlier else None
     shapes = [shape_row(row, raw=query.raw) for row in page.rows]

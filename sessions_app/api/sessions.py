@@ -10,7 +10,7 @@ from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
 from compaction.threshold import occupancy_pct
-from sessions_app.api.answers import reads, writes
+from sessions_app.api.answers import reads, searches, writes
 from sessions_app.api.authentication import WRITE, ApiRequest
 from sessions_app.api.errors import bad_parameter
 from sessions_app.api.parameters import (
@@ -25,16 +25,9 @@ from sessions_app.api.parameters import (
     cursor_text,
 )
 from sessions_app.api.reach import get_project, get_session
+from sessions_app.api.searching import searched, searching
 from sessions_app.models import Project, Session
-from sessions_app.pages.session_list import (
-    SessionFilters,
-    SessionOrder,
-    beyond,
-    cursor_of,
-    narrow,
-    read_cursor,
-    sort_value,
-)
+from sessions_app.pages.session_list import SessionOrder, beyond, cursor_of, read_cursor, sort_value
 from sessions_app.services import end_session
 from sessions_app.services.opening import Opening, open_session
 
@@ -102,7 +95,7 @@ class SessionPage(Schema):
 class SessionQuery(PageQuery):
     """Which sessions."""
 
-    q: SearchText = Field("", description="Part of a title or an id.")
+    q: SearchText = Field("", description="Words of a title, an id, or a row, live or archived.")
     after: str = Field("", max_length=200, description="`next` of the page before.")
 
 
@@ -173,7 +166,7 @@ def shape_pass_counts(session: Session) -> PassCounts:
     )
 
 
-@router.get("/projects/{slug}/sessions", response=reads(SessionPage), operation_id="list_sessions")
+@router.get("/projects/{slug}/sessions", response=searches(SessionPage), operation_id="list_sessions")
 def list_sessions(request: ApiRequest, slug: Slug, query: Query[SessionQuery]) -> SessionPage:
     """The project's sessions, newest activity first."""
     return read_session_page(get_project(request.auth, slug), query)
@@ -203,16 +196,17 @@ def end(request: ApiRequest, public_id: PublicId, body: SessionEnd) -> SessionSh
 
 
 def read_session_page(project: Project, query: SessionQuery) -> SessionPage:
-    """A page of sessions, in one query."""
+    """A page of sessions, in one query, or two for a search."""
     # An annotated column is not a field, which is all that the type of a plain query set knows.
     sessions_of_project: QuerySet[Any] = Session.objects.filter(project=project).select_related("project")
-    found: Any = narrow(sessions_of_project, SessionFilters(words=query.q)).annotate(sort_value=sort_value(ORDER))
+    found: Any = searched(sessions_of_project, project, query.q).annotate(sort_value=sort_value(ORDER))
     if query.after:
         place = read_cursor(cursor_place("after", query.after), ORDER)
         if place is None:
             raise bad_parameter("after", "this is no cursor of this list")
         found = beyond(found, place, backwards=False)
-    sessions = list(found.order_by("-sort_value", "-id")[: query.limit + 1])
+    with searching(query.q):
+        sessions = list(found.order_by("-sort_value", "-id")[: query.limit + 1])
     shown = sessions[: query.limit]
     following = cursor_text(cursor_of(shown[-1])) if len(sessions) > query.limit else None
     return SessionPage(sessions=[shape_session(one) for one in shown], next=following)

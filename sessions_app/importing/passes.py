@@ -29,6 +29,7 @@ from sessions_app.models import (
     SummaryRevision,
 )
 from sessions_app.services.locking import event_at, next_event, touch
+from sessions_app.services.row_words import index_rows
 
 _KINDS = {
     RowKind.MICRO_SUMMARY: (PassKind.MICRO, Outcome.ABSORBED, "micro_passes"),
@@ -187,12 +188,17 @@ class PassWriter:
                 row = self._made_row(rewrite.row, original.position, made)
                 row.replaces_id = original.id
                 rows.append(row)
-        return MessageRow.objects.bulk_create(rows)
+        return self._stored(rows)
 
     def _summarise(self, event: PassRecorded, stamped: Sequence[_Stamped], made: CompactionPass) -> list[MessageRow]:
         places = self._places(event, stamped)
         rows = [self._made_row(source, place, made) for source, place in zip(event.inserted, places, strict=True)]
-        return MessageRow.objects.bulk_create(rows)
+        return self._stored(rows)
+
+    def _stored(self, rows: list[MessageRow]) -> list[MessageRow]:
+        stored = MessageRow.objects.bulk_create(rows)
+        index_rows(self._session.project_id, stored)
+        return stored
 
     def _made_row(self, source: SourceRow, position: int, made: CompactionPass) -> MessageRow:
         row = self._rows.new_row(source, position, made.seq)

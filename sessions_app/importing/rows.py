@@ -20,6 +20,7 @@ from sessions_app.mapping import (
 )
 from sessions_app.models import EventKind, MessageRow, Session, SessionEvent
 from sessions_app.services.locking import next_event, touch
+from sessions_app.services.row_words import index_copied_rows
 from sessions_app.services.turns import save_turns, tracker_of
 
 
@@ -57,6 +58,7 @@ class RowWriter:
                 has_ended = True
         if rows:
             copy_rows(rows)
+            index_copied_rows(self._session, rows)
             copy_events(born)
             self._session.turns_total = self._tracker.number
         if rows or has_ended:

@@ -21,6 +21,7 @@ from sessions_app.models.summaries import SummaryKind, SummaryRevision
 from sessions_app.models.tokens import ApiToken, TokenScope
 from sessions_app.models.trials import PolicyTrial
 from sessions_app.models.turns import Turn, TurnStep
+from sessions_app.models.words import RowWords
 
 __all__ = [
     "ApiToken",
@@ -46,6 +47,7 @@ __all__ = [
     "ReplayRun",
     "ReplayStep",
     "RowLifetime",
+    "RowWords",
     "RunStatus",
     "Session",
     "SessionEvent",

@@ -1,7 +1,8 @@
 """The list of sessions: filters, order, keyset paging, and what one line of it says.
 
 Everything the reader chose stands in a `SessionFilters`, which the address carries. A page is one query for sessions
-and one for the sparklines of the sessions on it, however long they are.
+and one for the sparklines of the sessions on it, however long they are. A search adds a bounded number of reads, each
+of which the database ends when it takes too long.
 """
 
 from __future__ import annotations
@@ -19,10 +20,18 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from compaction.threshold import occupancy_pct
-from sessions_app.models import Session
+from sessions_app.models import Session, SessionStatus
+from sessions_app.pages.session_hits import SessionLineHits, read_session_hits, titled, titled_as, too_long_note
+from sessions_app.queries.bounded import TookTooLong, bounded_reads
+from sessions_app.queries.found_rows import FoundTotals, count_found, sessions_with_hits
 from sessions_app.rendering.curve import HOT_PCT, Sparkline, draw_sparkline
+from sessions_app.search.query import SearchQuery, read_query
 
 PAGE_SIZE = 50
+# A line with hits is three or four lines high.
+FOUND_PAGE_SIZE = 20
+# A statement of a search that takes longer is ended.
+SEARCH_MS = 3_000
 SPARK_POINTS = 24
 MOST_CHOICES = 300
 CURSOR_SEPARATOR = "~"
@@ -59,6 +68,7 @@ class SessionFilters:
     source: str = ""
     model: str = ""
     period: Period | None = None
+    is_live: bool = False
     has_batch: bool = False
     has_defrag: bool = False
     has_failures: bool = False
@@ -95,15 +105,19 @@ class SessionLine:
     is_hot: bool
     sparkline: Sparkline | None
     passes: PassCounts
+    hits: SessionLineHits | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SessionListPage:
-    """One page. newer, older: cursors of the neighbouring pages, empty at the ends."""
+    """One page. newer, older: cursors of the neighbouring pages, empty at the ends. note: what a search did not do;
+    found: what it found, None where there is too much to count or only titles match."""
 
     lines: tuple[SessionLine, ...]
     newer: str
     older: str
+    note: str = ""
+    found: FoundTotals | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,21 +146,41 @@ class FilterChoices:
     models: tuple[str, ...]
 
 
-def read_session_list(visible: QuerySet[Session], filters: SessionFilters) -> SessionListPage:
-    """The page of `visible` sessions that `filters` describe. A cursor that means nothing starts at the top."""
+def read_session_list(
+    visible: QuerySet[Session], filters: SessionFilters, project_ids: Sequence[int] = ()
+) -> SessionListPage:
+    """The page of `visible` sessions that `filters` describe. A cursor that means nothing starts at the top.
+
+    project_ids: the projects whose rows may be searched.
+    """
+    if not filters.words:
+        return read_page(visible, filters, PAGE_SIZE)
+    query = read_query(filters.words)
+    if query.problem:
+        return replace(read_page(visible.filter(titled_as(query)), filters, PAGE_SIZE), note=query.problem_text)
+    try:
+        with bounded_reads(SEARCH_MS):
+            hits = sessions_with_hits(query, project_ids)
+            found = visible.filter(titled(query) | hits.condition)
+            totals = count_found(query, narrow(found, filters), project_ids) if hits.are_gathered else None
+            return with_hits(read_page(found, filters, FOUND_PAGE_SIZE), query, totals)
+    except TookTooLong:
+        return replace(read_page(visible.filter(titled(query)), filters, PAGE_SIZE), note=too_long_note())
+
+
+def read_page(sessions: QuerySet[Session], filters: SessionFilters, size: int) -> SessionListPage:
+    """The page of `sessions` that every filter but the words describes."""
     order = sort_value(filters.order)
     # An annotated column is not a field, which is all that the type of a plain query set knows.
-    found: QuerySet[Any] = narrow(visible.annotate(sort_value=order), filters).select_related("project")
+    found: QuerySet[Any] = narrow(sessions.annotate(sort_value=order), filters).select_related("project")
     place = read_cursor(filters.before or filters.after, filters.order)
     if filters.before and place is not None:
-        sessions = list(beyond(found, place, backwards=True).order_by("sort_value", "id")[: PAGE_SIZE + 1])
-        is_more = len(sessions) > PAGE_SIZE
-        sessions = sessions[:PAGE_SIZE][::-1]
-        return page_of(sessions, filters.order, has_newer=is_more, has_older=True)
+        shown = list(beyond(found, place, backwards=True).order_by("sort_value", "id")[: size + 1])
+        is_more = len(shown) > size
+        return page_of(shown[:size][::-1], filters.order, has_newer=is_more, has_older=True)
     started = found if place is None else beyond(found, place, backwards=False)
-    sessions = list(started.order_by("-sort_value", "-id")[: PAGE_SIZE + 1])
-    has_older = len(sessions) > PAGE_SIZE
-    return page_of(sessions[:PAGE_SIZE], filters.order, has_newer=place is not None, has_older=has_older)
+    shown = list(started.order_by("-sort_value", "-id")[: size + 1])
+    return page_of(shown[:size], filters.order, has_newer=place is not None, has_older=len(shown) > size)
 
 
 def count_sessions(visible: QuerySet[Session]) -> SessionTotals:
@@ -190,17 +224,16 @@ def sort_value(order: SessionOrder) -> Any:
 
 
 def narrow(sessions: QuerySet[Session], filters: SessionFilters) -> QuerySet[Session]:
-    """`sessions` with every filter applied."""
+    """`sessions` with every filter but the words applied."""
     wanted = Q()
-    if filters.words:
-        words = filters.words
-        wanted &= Q(title__icontains=words) | Q(public_id__icontains=words) | Q(foreign_id__icontains=words)
     if filters.project_slug:
         wanted &= Q(project__slug=filters.project_slug)
     if filters.source:
         wanted &= Q(source=filters.source)
     if filters.model:
         wanted &= Q(model=filters.model)
+    if filters.is_live:
+        wanted &= Q(status=SessionStatus.LIVE)
     if filters.period:
         wanted &= Q(listed_at__gte=timezone.now() - filters.period.length)
     for is_wanted, column in (
@@ -270,6 +303,13 @@ def page_of(sessions: Sequence[Session], order: SessionOrder, *, has_newer: bool
     newer = cursor_of(sessions[0]) if sessions and has_newer else ""
     older = cursor_of(sessions[-1]) if sessions and has_older else ""
     return SessionListPage(lines, newer, older)
+
+
+def with_hits(page: SessionListPage, query: SearchQuery, found: FoundTotals | None) -> SessionListPage:
+    """The page with what was found in the rows of its sessions."""
+    hits = read_session_hits(query, [line.session.pk for line in page.lines])
+    lines = tuple(replace(line, hits=hits.get(line.session.pk)) for line in page.lines)
+    return replace(page, lines=lines, found=found)
 
 
 def line_of(session: Session, opening: str, sparkline: Sparkline | None) -> SessionLine:

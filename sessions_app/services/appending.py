@@ -20,6 +20,7 @@ from sessions_app.counters import Counters
 from sessions_app.mapping import MAX_INT4, new_message_row, storable_count, storable_id, storable_or_none
 from sessions_app.models import EventKind, MessageRow, Session, SessionEvent, SessionStatus
 from sessions_app.services.locking import lock_session, next_event, save_locked, tell, touch
+from sessions_app.services.row_words import index_rows
 from sessions_app.services.turns import end_abandoned_turns, save_turns, tracker_of
 
 
@@ -115,6 +116,7 @@ def _insert(session: Session, fresh: Sequence[_Counted], counter_name: str) -> l
         rows.append(_row(session, one, position, turn, at, counter_name))
         touch(session, at)
     MessageRow.objects.bulk_create(rows)
+    index_rows(session.project_id, rows)
     SessionEvent.objects.bulk_create(events)
     save_turns(session.pk, tracker.take())
     if tracker.number > session.turns_total:

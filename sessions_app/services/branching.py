@@ -21,6 +21,7 @@ from sessions_app.queries.moments import as_of_sql, row_ids_as_of
 from sessions_app.queries.totals import recounted
 from sessions_app.services.lifecycle import new_public_id
 from sessions_app.services.locking import event_at, lock_session, save_locked, tell
+from sessions_app.services.row_words import copy_words
 from sessions_app.services.thresholds import set_threshold
 from sessions_app.turn_tracking import is_answer
 
@@ -48,6 +49,7 @@ def branch_session(session_id: int, seq: int, title: str | None = None) -> Sessi
         branch = _new_session(parent, parent.title if title is None else title)
         branch.last_seq = 1
         _copy_rows(parent, branch, seq)
+        copy_words(parent, branch, seq)
         _describe(parent, branch, seq)
         tell(branch, EventKind.APPENDED)
     return branch

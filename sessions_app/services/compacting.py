@@ -35,6 +35,7 @@ from sessions_app.models import (
 from sessions_app.pass_facts import fill_facts
 from sessions_app.services.calls import CallMade, record_calls
 from sessions_app.services.locking import event_at, lock_session, save_locked, tell
+from sessions_app.services.row_words import index_rows
 from sessions_app.services.turns import take_step
 
 
@@ -226,7 +227,9 @@ def _insert(session: Session, inserted: Sequence[NewRow], made: CompactionPass, 
         row.made_by, row.replaces_id, row.at = made, new.replaces, made.at
         counters.born(new.kind, new.message.role, row.tokens)
         rows.append(row)
-    return MessageRow.objects.bulk_create(rows)
+    stored = MessageRow.objects.bulk_create(rows)
+    index_rows(session.project_id, stored)
+    return stored
 
 
 def _finish_pass(session: Session, made: CompactionPass, edit: Edit, rows: Sequence[MessageRow]) -> None:

@@ -6,9 +6,10 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from sessions_app.access import visible_sessions
+from sessions_app.access import searchable_projects, visible_sessions
 from sessions_app.forms import SessionFilterForm
 from sessions_app.pages.session_list import count_sessions, read_filter_choices, read_session_list
+from sessions_app.search.vector import FIRST_WORDS, LAST_WORDS
 from sessions_app.views.page_request import PageRequest
 
 
@@ -23,9 +24,10 @@ def session_list(request: PageRequest) -> HttpResponse:
         "form": form,
         "filters": filters,
         "period_label": form.period_label(filters.period),
-        "page": read_session_list(visible, filters),
+        "page": read_session_list(visible, filters, searchable_projects(request.user, filters.project_slug)),
     }
     if request.htmx and not request.htmx.history_restore_request:
         return render(request, "sessions/_list.html", context)
+    context |= {"first_words": FIRST_WORDS, "last_words": LAST_WORDS}
     context |= {"totals": count_sessions(visible), "choices": read_filter_choices(visible)}
     return render(request, "sessions/list.html", context)
