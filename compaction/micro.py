@@ -79,23 +79,33 @@ class MicroPlan:
 
 
 def plan_micro(
-    transcript: Transcript, state: CompactionState, context: PassContext, *, turn_finished: bool = True
+    transcript: Transcript,
+    state: CompactionState,
+    context: PassContext,
+    *,
+    turn_finished: bool = True,
+    is_after_turn: bool = True,
 ) -> Nothing | MicroPlan:
-    """What a micro pass would do after a turn. Reads the head, the tail, and the exchanges it absorbs; no more."""
+    """What a micro pass would do after a turn. Reads the head, the tail, and the exchanges it absorbs; no more.
+
+    is_after_turn: off before a request, which the cadence does not count. A pass that is due and waits for the cache
+    to expire stays due.
+    """
     if not context.policy.runs_micro:
         return Nothing(NothingReason.MICRO_OFF, state)
     if not turn_finished:
         return Nothing(NothingReason.TURN_NOT_FINISHED, state)
-    turns = state.turns_since_pass + 1
+    turns = state.turns_since_pass + is_after_turn
     if turns < context.policy.micro_compact_every_n_turns:
         return Nothing(NothingReason.WAITS_FOR_CADENCE, replace(state, turns_since_pass=turns))
+    if context.policy.micro_compact_when is MicroWhen.CACHE_COLD and not context.is_cache_cold:
+        is_unknown = context.is_cache_cold is None
+        reason = NothingReason.CACHE_UNKNOWN if is_unknown else NothingReason.CACHE_WARM
+        return Nothing(reason, replace(state, turns_since_pass=turns))
     return _plan_due(transcript, replace(state, turns_since_pass=0), context)
 
 
 def _plan_due(transcript: Transcript, state: CompactionState, context: PassContext) -> Nothing | MicroPlan:
-    if context.policy.micro_compact_when is MicroWhen.CACHE_COLD and not context.is_cache_cold:
-        is_unknown = context.is_cache_cold is None
-        return Nothing(NothingReason.CACHE_UNKNOWN if is_unknown else NothingReason.CACHE_WARM, state)
     zones = context.zones_of(transcript)
     if zones.is_tail_cut:
         return Nothing(NothingReason.NEWEST_TURN_EXCEEDS_TAIL, state, zones)

@@ -18,8 +18,9 @@ from sessions_app import services
 from sessions_app.models import Session, SessionStatus, Turn, TurnStep
 from sessions_app.passes.faults import traceback_for_log
 from sessions_app.passes.passing import Passing
-from sessions_app.passes.running import run_pass
+from sessions_app.passes.retrying import run_pass_patiently
 from sessions_app.queries.waiting import waiting_turns
+from sessions_app.services import Stale
 
 logger = logging.getLogger(__name__)
 
@@ -48,13 +49,16 @@ def _take_steps(session_id: int, passing: Passing, turn: Turn) -> None:
         if step <= turn.step_done:
             continue
         try:
-            run_pass(session_id, step, passing)
+            done = run_pass_patiently(session_id, step, passing)
         except Session.DoesNotExist:
             raise
         except Exception as error:
             what = f"the {step.label} pass after turn {turn.number} failed ({type(error).__name__})"
             logger.error("session %s: %s", session_id, what, exc_info=traceback_for_log(error))
             _show(session_id, turn, error)
+        else:
+            if isinstance(done, Stale) and not done.is_done:
+                services.note_failure(session_id, f"Pass after turn {turn.number}: the session kept changing.")
 
 
 def _may_compact(session_id: int, turn: Turn) -> bool:

@@ -78,7 +78,8 @@ def summarizer_for_policy(policy: CompactionPolicy, counter: TokenCounter) -> Su
     if _is_offline(auxiliary):
         return ExtractiveSummarizer(counter)
     try:
-        return HttpSummarizer(endpoint_of(auxiliary), settings.OUTBOUND_RULES)
+        # As a stream, so that the ledger knows the time to the first token.
+        return HttpSummarizer(endpoint_of(auxiliary), settings.OUTBOUND_RULES, is_streamed=True)
     except InvalidPolicy as error:
         return MisconfiguredSummarizer(auxiliary.model, str(error))
 

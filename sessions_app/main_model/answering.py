@@ -1,7 +1,7 @@
 """Asking the main model for the next answer in a session, and storing what came of it.
 
-The answer becomes a row, whole or as much of it as had come; the call goes to the ledger whatever came of it; and the
-turn is over when the answer calls no tool, or when it was broken off.
+Passes that are due come first (`readying`). The answer becomes a row, whole or as much of it as had come; the call goes
+to the ledger whatever came of it; and the turn is over when the answer calls no tool, or when it was broken off.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import connection
-
 from compaction.endpoints.http_line import Line
 from compaction.summarizer import Reply
 from compaction.talk import Piece, TalkAnswer, TalkQuestion
 from sessions_app import clock
 from sessions_app.main_model.connecting import Connection, connect
+from sessions_app.main_model.readying import ready_session
+from sessions_app.main_model.releasing import release_connection
 from sessions_app.main_model.sending import sending_of
 from sessions_app.models import CallPurpose, Session
 from sessions_app.pricing import cost_usd
@@ -48,19 +48,15 @@ def answer_session(
     """
     session = Session.objects.select_related("project").get(pk=session_id)
     asked = connect(session.project, is_streamed=on_piece is not None)
+    waited = ready_session(session_id)
+    session.refresh_from_db()
     sending = sending_of(session)
     question = TalkQuestion(sending.view.messages, tools, asked.model.max_output_tokens or None)
     at = clock.now()
     release_connection()
     answer = asked.asked.ask(question, on_piece, line)
-    enter_call(session_id, asked, answer, at, sending.told())
+    enter_call(session_id, asked, answer, at, sending.told(waited.waited_ms, waited.went_ahead))
     return Answered(answer, store_answer(session_id, answer))
-
-
-def release_connection() -> None:
-    """Give the database connection back while somebody is waited for: answers take minutes, connections are few."""
-    if not connection.in_atomic_block:
-        connection.close()
 
 
 def enter_call(session_id: int, asked: Connection, answer: TalkAnswer, at: datetime, sent: ContextSent) -> None:

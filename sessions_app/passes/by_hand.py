@@ -6,37 +6,23 @@ Best effort like the end of a turn: what goes wrong is logged and shown on the s
 from __future__ import annotations
 
 import logging
-from typing import Final
 
 from django.db import Error
 
-from compaction.passes import Nothing
 from sessions_app import services
 from sessions_app.models import Session, TurnStep
 from sessions_app.passes.faults import traceback_for_log
 from sessions_app.passes.passing import Passing
-from sessions_app.passes.running import run_pass
-from sessions_app.services import Committed, Stale
-
-MOST_TRIES: Final = 3
+from sessions_app.passes.retrying import run_pass_patiently
+from sessions_app.services import Stale
 
 logger = logging.getLogger(__name__)
-
-
-def make_pass_now(session_id: int, step: TurnStep, passing: Passing) -> Nothing | Committed | Stale:
-    """Make the pass, whatever cadence, threshold, pauses and holds say. Raises what `run_pass` raises."""
-    done = run_pass(session_id, step, passing)
-    for _ in range(MOST_TRIES - 1):
-        if not isinstance(done, Stale):
-            break
-        done = run_pass(session_id, step, passing)
-    return done
 
 
 def make_requested_pass(session_id: int, step: TurnStep, passing: Passing) -> None:
     """Make the pass a job was asked for. A job that runs again makes no second one."""
     try:
-        done = make_pass_now(session_id, step, passing)
+        done = run_pass_patiently(session_id, step, passing)
     except Session.DoesNotExist:
         return
     except Exception as error:

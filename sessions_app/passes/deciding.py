@@ -44,7 +44,13 @@ def decide_micro(
     if passing.is_manual:
         context = replace(context, policy=policy_by_hand(context.policy))
     is_finished = passing.turn is None or (passing.turn.is_finished and not passing.turn.interrupted)
-    plan = plan_micro(transcript, transcript.state, context, turn_finished=is_finished)
+    plan = plan_micro(
+        transcript,
+        transcript.state,
+        context,
+        turn_finished=is_finished,
+        is_after_turn=not passing.is_before_request,
+    )
     return plan if isinstance(plan, Nothing) else settle_micro(plan, asking.ask(plan.request))
 
 

@@ -11,7 +11,8 @@ from sessions_app.models import Turn, TurnStep
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """turn: after which turn it runs; None: by hand, whatever cadence, threshold and pauses say.
+    """turn: after which turn it runs. is_before_request: it runs before a request to the main model. Neither: by hand,
+    whatever cadence, threshold and pauses say.
 
     focus: what a person wants a batch to keep. request_id: names a request by hand, so that asking for it twice makes
     one pass.
@@ -22,14 +23,17 @@ class Passing:
     turn: Turn | None = None
     focus: str = ""
     request_id: str | None = None
+    is_before_request: bool = False
 
     @property
     def is_manual(self) -> bool:
         """Whether a person asked for it."""
-        return self.turn is None
+        return self.turn is None and not self.is_before_request
 
     def trigger(self, step: TurnStep) -> str:
         """Why the pass runs, in the words that are stored."""
         if self.is_manual:
             return "manual"
+        if self.is_before_request:
+            return "request"
         return "turn" if step == TurnStep.MICRO else "threshold"

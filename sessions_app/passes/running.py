@@ -13,10 +13,12 @@ from typing import Final
 
 from compaction.pass_context import make_context
 from compaction.passes import Nothing, PassContext, Settlement
+from compaction.policy import MicroWhen
 from sessions_app import clock, services
 from sessions_app.mapping import state_of
 from sessions_app.models import CompactionPass, Session, TurnStep
 from sessions_app.passes.asking import Asking
+from sessions_app.passes.cache_age import is_cache_cold
 from sessions_app.passes.deciding import DECIDERS
 from sessions_app.passes.passing import Passing
 from sessions_app.passes.reporting import report_of
@@ -88,14 +90,17 @@ def _is_made(session: Session, request_id: str | None) -> bool:
 
 
 def _context(session: Session, passing: Passing) -> PassContext:
+    policy = policy_of(session)
     return make_context(
-        policy_of(session),
+        policy,
         window_of(session),
         passing.counter,
         fixed_overhead_tokens=overhead_of(session) or 0,
         main_model=model_of(session) or "",
         aux_model=passing.summarizer.model,
         aux_window_tokens=passing.summarizer.window_tokens,
+        # Only one setting asks for it, and it costs a query.
+        is_cache_cold=is_cache_cold(session) if policy.micro_compact_when is MicroWhen.CACHE_COLD else None,
     )
 
 

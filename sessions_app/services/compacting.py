@@ -36,14 +36,14 @@ from sessions_app.pass_facts import fill_facts
 from sessions_app.services.calls import CallMade, record_calls
 from sessions_app.services.locking import event_at, lock_session, save_locked, tell
 from sessions_app.services.row_words import index_rows
-from sessions_app.services.turns import take_step
+from sessions_app.services.turns import is_step_done, take_step
 
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
     """What the engine does not know of a pass it settled.
 
-    trigger: turn, threshold or manual. token_counter: name of the counter behind the inserted rows' tokens.
+    trigger: turn, threshold, request or manual. token_counter: name of the counter behind the inserted rows' tokens.
     telemetry: the content-free fields of the log line. turn: number of the turn after which it ran, and step: the step
     of that turn's end which is done with it. calls: what the pass asked of models. request_id: names a pass that a
     person asked for; only one of a session can have it.
@@ -77,10 +77,14 @@ class Committed:
 @dataclass(frozen=True, slots=True)
 class Stale:
     """Somebody else changed the live context, or did this step of the turn's end, first. Nothing of the pass was
-    stored but the calls it made."""
+    stored but the calls it made.
+
+    is_done: the step was done by somebody else, so nothing is left to plan; else planning again makes sense.
+    """
 
     expected_revision: int
     found_revision: int
+    is_done: bool = False
 
 
 def archive_and_compact(
@@ -99,9 +103,11 @@ def archive_and_compact(
     """
     with transaction.atomic():
         session = lock_session(session_id)
-        if session.compaction_revision != expected_revision or not _take_step(session, circumstances):
+        is_overtaken = session.compaction_revision != expected_revision
+        if is_overtaken or not _take_step(session, circumstances):
             record_calls(session_id, circumstances.calls)
-            return Stale(expected_revision, session.compaction_revision)
+            is_done = not is_overtaken or is_step_done(session_id, circumstances.turn, circumstances.step)
+            return Stale(expected_revision, session.compaction_revision, is_done)
         made = _new_pass(session, record, edit, circumstances)
         _archive(session, edit, made)
         rows = _insert(session, edit.inserted, made, circumstances.token_counter)
@@ -134,7 +140,8 @@ def store_state(
         session = lock_session(session_id)
         is_overtaken = session.compaction_revision != expected_revision
         if is_overtaken or (turn_number is not None and not take_step(session_id, turn_number, step)):
-            return Stale(expected_revision, session.compaction_revision)
+            is_done = not is_overtaken or is_step_done(session_id, turn_number, step)
+            return Stale(expected_revision, session.compaction_revision, is_done)
         session.state = state_json(state)
         save_locked(session, "state")
     return None

@@ -98,6 +98,13 @@ def take_step(session_id: int, number: int, step: TurnStep) -> bool:
     return turn.update(step_done=step) > 0
 
 
+def is_step_done(session_id: int, number: int | None, step: TurnStep) -> bool:
+    """Whether a step of a turn's end, or a later one, was done; False for a pass that belongs to no turn."""
+    if number is None:
+        return False
+    return Turn.objects.filter(session_id=session_id, number=number, step_done__gte=step).exists()
+
+
 def end_turn(session_id: int, number: int) -> None:
     """Note that a turn is over, whatever came of its pass. A turn that was over before keeps its time."""
     turn = Turn.objects.filter(session_id=session_id, number=number, ended_at__isnull=True)

@@ -190,19 +190,42 @@ def test_micro_compaction_is_off_unless_a_project_switches_it_on(talk, rows, pro
     assert not passes(rows)
 
 
-def test_a_stale_pass_leaves_no_trace(talk, rows):
-    class Rival(ScriptedSummarizer):
-        def ask(self, request):
+class Rival(ScriptedSummarizer):
+    """Changes the session while it is asked, so many times."""
+
+    def __init__(self, rows, times):
+        super().__init__([SUMMARY], model="small")
+        self.rows, self.times = rows, times
+
+    def ask(self, request):
+        if self.asked < self.times:
+            rows = self.rows
             with transaction.atomic():
                 services.store_state(rows.session_id, state_of(rows.session.state), rows.session.compaction_revision)
                 rows.absorb([rows.live()[4].pk], "the rival's")
-            return super().ask(request)
+        return super().ask(request)
 
+
+def test_a_pass_after_a_turn_that_was_overtaken_is_planned_again(talk, rows):
     talk.turns(6)
     before = len(passes(rows))
-    talk.summarizer = Rival([SUMMARY], model="small")
+    talk.summarizer = Rival(rows, times=1)
     talk.turn(6)
     talk.finalize()
-    assert len(passes(rows)) == before + 1
+    assert talk.summarizer.asked == 2
+    assert len(passes(rows)) == before + 2
+    assert rows.live_micro().content != "the rival's"
+    assert counted(rows.session) == recounted(rows.session_id)
+    assert not rows.session.last_error
+
+
+def test_a_pass_that_is_overtaken_every_time_leaves_no_trace_and_the_session_says_so(talk, rows):
+    talk.turns(9)
+    before = len(passes(rows))
+    talk.summarizer = Rival(rows, times=3)
+    talk.turn(9)
+    talk.finalize()
+    assert len(passes(rows)) == before + 3
     assert rows.live_micro().content == "the rival's"
+    assert "kept changing" in rows.session.last_error
     assert counted(rows.session) == recounted(rows.session_id)

@@ -11,8 +11,9 @@ from compaction.scripted import ScriptedSummarizer
 from compaction.summarizer import Purpose, Reply
 from sessions_app import services
 from sessions_app.models import MessageRow, TurnStep
-from sessions_app.passes.by_hand import make_pass_now, make_requested_pass
+from sessions_app.passes.by_hand import make_requested_pass
 from sessions_app.passes.passing import Passing
+from sessions_app.passes.retrying import run_pass_patiently
 from sessions_app.queries.totals import counted, recounted
 from sessions_app.services import Committed, Stale
 
@@ -49,7 +50,7 @@ class Remembering(ScriptedSummarizer):
 def test_a_batch_by_hand_runs_below_the_threshold_and_keeps_its_focus(talk, rows):
     summarizer = Remembering()
     services.hold_passes(rows.session_id)
-    done = make_pass_now(rows.session_id, TurnStep.BATCH, Passing(summarizer, COUNTER, focus="the parser"))
+    done = run_pass_patiently(rows.session_id, TurnStep.BATCH, Passing(summarizer, COUNTER, focus="the parser"))
     assert isinstance(done, Committed)
     [stored] = passes(rows)
     assert (stored.kind, stored.trigger, stored.turn) == ("batch", "manual", None)
@@ -62,7 +63,7 @@ def test_a_batch_by_hand_runs_below_the_threshold_and_keeps_its_focus(talk, rows
 
 def test_a_micro_pass_by_hand_runs_although_micro_passes_are_off(talk, rows):
     summarizer = Remembering()
-    done = make_pass_now(rows.session_id, TurnStep.MICRO, Passing(summarizer, COUNTER))
+    done = run_pass_patiently(rows.session_id, TurnStep.MICRO, Passing(summarizer, COUNTER))
     assert isinstance(done, Committed)
     assert [(one.kind, one.trigger) for one in passes(rows)] == [("micro", "manual")]
     assert [request.purpose for request in summarizer.requests] == [Purpose.ABSORB]
@@ -70,7 +71,7 @@ def test_a_micro_pass_by_hand_runs_although_micro_passes_are_off(talk, rows):
 
 def test_a_batch_by_hand_can_be_taken_back(talk, rows):
     before = rows.live()
-    make_pass_now(rows.session_id, TurnStep.BATCH, Passing(Remembering(), COUNTER))
+    run_pass_patiently(rows.session_id, TurnStep.BATCH, Passing(Remembering(), COUNTER))
     services.undo_last_pass(rows.session_id)
     assert [row.pk for row in rows.live()] == [row.pk for row in before]
     assert rows.session.is_held
@@ -101,7 +102,7 @@ def test_a_pass_by_hand_is_made_again_when_somebody_else_came_first(talk, rows):
                 rows.absorb([rows.live()[6].pk], "the rival's")
             return super().ask(request)
 
-    done = make_pass_now(rows.session_id, TurnStep.BATCH, Passing(Overtaken(), COUNTER))
+    done = run_pass_patiently(rows.session_id, TurnStep.BATCH, Passing(Overtaken(), COUNTER))
     assert isinstance(done, Committed)
     assert [one.kind for one in passes(rows)] == ["micro", "batch"]
     assert rows.live_micro() is None
@@ -114,7 +115,7 @@ def test_a_session_that_keeps_changing_is_left_alone_and_says_so(talk, rows):
             return super().ask(request)
 
     passing = Passing(AlwaysOvertaken(), COUNTER)
-    assert isinstance(make_pass_now(rows.session_id, TurnStep.BATCH, passing), Stale)
+    assert isinstance(run_pass_patiently(rows.session_id, TurnStep.BATCH, passing), Stale)
     make_requested_pass(rows.session_id, TurnStep.BATCH, passing)
     assert "kept changing" in rows.session.last_error
     assert {one.kind for one in passes(rows)} == {"micro"}
