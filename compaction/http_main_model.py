@@ -25,6 +25,7 @@ from compaction.endpoints.http_connection import Arriving, HttpRequest
 from compaction.endpoints.http_line import Line
 from compaction.endpoints.key import EndpointKey
 from compaction.endpoints.retrying import RetryRules
+from compaction.endpoints.stored_key import StoredKey
 from compaction.endpoints.timing import TimeLimits, Timing
 from compaction.main_model import MainModel
 from compaction.talk import Piece, TalkAnswer, TalkQuestion
@@ -67,10 +68,11 @@ class HttpMainModel:
         rules: OutboundRules,
         client: HttpClient,
         environment: Mapping[str, str] = os.environ,
+        stored_key: StoredKey | None = None,
     ) -> None:
         self.endpoint = endpoint
         self._client = client
-        self._key = EndpointKey(endpoint, rules, environment)
+        self._key = EndpointKey(endpoint, rules, environment, stored_key)
 
     def ask(
         self, question: TalkQuestion, on_piece: OnPiece | None = None, line: Line | None = None

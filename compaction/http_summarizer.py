@@ -3,7 +3,8 @@
 The engine's only way to the outside. It puts a question in the endpoint's dialect, sends it through a client that
 checks addresses, waits, retries and knows when to leave an endpoint alone, and turns whatever comes back into a reply.
 A failure of the other side is a reply with a named reason, never an exception. The key is read from the environment at
-each call, by name, and goes nowhere but into the request: what an endpoint says is cleaned of it.
+each call, by name, or was stored for this one place; it goes nowhere but into the request, and what an endpoint says is
+cleaned of it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from compaction.endpoints.faults import EndpointFault
 from compaction.endpoints.http_client import ClientSettings, HttpClient
 from compaction.endpoints.http_connection import HttpAnswer, HttpRequest
 from compaction.endpoints.key import EndpointKey
+from compaction.endpoints.stored_key import StoredKey
 from compaction.endpoints.timing import TimeLimits
 from compaction.summarizer import Reply, SummaryRequest
 
@@ -47,14 +49,16 @@ class HttpSummarizer:
         *,
         client: HttpClient | None = None,
         environment: Mapping[str, str] = os.environ,
+        stored_key: StoredKey | None = None,
         is_streamed: bool = False,
     ) -> None:
         self._endpoint = endpoint
         self._rules = rules
         self._client = client or HttpClient(rules, client_settings(endpoint))
         self._environment = environment
+        self._stored_key = stored_key
         self._is_streamed = is_streamed
-        self._key = EndpointKey(endpoint, rules, environment)
+        self._key = EndpointKey(endpoint, rules, environment, stored_key)
 
     @property
     def model(self) -> str:
@@ -74,7 +78,12 @@ class HttpSummarizer:
     def streamed(self) -> HttpSummarizer:
         """The same summarizer, with answers that come piece by piece."""
         return HttpSummarizer(
-            self._endpoint, self._rules, client=self._client, environment=self._environment, is_streamed=True
+            self._endpoint,
+            self._rules,
+            client=self._client,
+            environment=self._environment,
+            stored_key=self._stored_key,
+            is_streamed=True,
         )
 
     def ask(self, request: SummaryRequest) -> Reply:

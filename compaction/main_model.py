@@ -2,7 +2,7 @@
 
 The block has the shape of `auxiliary.compression`, with the name of the model under `default`, as configurations write
 it. A model can be named without being reachable: then its window and prices are known and nobody is asked. Nothing is
-contacted here and no key is read: the key is named by an environment variable.
+contacted here and no key is read: the key is named, as an environment variable or as one that the project stores.
 """
 
 from __future__ import annotations
@@ -81,6 +81,17 @@ MAIN_MODEL_SETTINGS: Final = (
             label="Key variable",
         ),
     ),
+    (
+        "key_secret",
+        Setting(
+            "api_key_secret",
+            SettingKind.TEXT,
+            "",
+            "Name of a key that the project stores, instead of an environment variable.",
+            "The value lies encrypted beside the settings, never in them, and goes to one address only.",
+            label="Stored key",
+        ),
+    ),
     ("window_tokens", CONTEXT_LENGTH),
     ("max_output_tokens", MAX_TOKENS),
     (
@@ -134,6 +145,7 @@ class MainModel:
     max_output_tokens: int = 0
     timeout_seconds: int = 600
     silence_seconds: int = 300
+    key_secret: str = ""
 
     @property
     def is_reachable(self) -> bool:
@@ -150,6 +162,7 @@ class MainModel:
                 timeout_seconds=self.timeout_seconds,
                 window_tokens=self.window_tokens,
                 key_env=self.key_env,
+                key_secret=self.key_secret,
             ),
             MODEL,
             "default",

@@ -103,6 +103,14 @@ class AuxiliaryModel:
         "Keys are never stored with settings.",
         group="models",
     )
+    key_secret: str = _setting(
+        "",
+        SettingKind.TEXT,
+        "Stored key",
+        "Name of a key that the project stores, instead of an environment variable.",
+        "The value lies encrypted beside the settings, never in them, and goes to one address only.",
+        group="models", key="api_key_secret",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ UNUSED_COMPRESSION_SETTINGS: Final = (
 
 # Keys of `auxiliary.compression` that have no place here. The key itself must not be kept: settings hold no secrets.
 UNUSED_AUXILIARY_KEYS: Final = (
-    ("api_key", "keys are never read from settings: name the environment variable that holds it in key_env"),
+    ("api_key", "keys are never read from settings: name the variable (key_env) or stored key (api_key_secret) to use"),
     ("extra_body", "requests to the summarizer are fixed, so that every pass can be replayed"),
     ("fallback_chain", "when the summarizer fails the transcript stays as it is; there is no second model"),
     ("reasoning_effort", "summarizers are asked without reasoning"),

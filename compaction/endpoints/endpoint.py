@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Final
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
+from compaction.endpoints.stored_key import origin_of
 from compaction.errors import InvalidPolicy
 from compaction.policy import AuxiliaryModel
 from compaction.policy_reading import AUXILIARY_COMPRESSION
@@ -52,7 +53,10 @@ _UNNAMED: Final = frozenset({"", "auto", "custom", "openai-compatible"})
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where questions go. url: complete, without user name and fragment. key_env: empty sends no key."""
+    """Where questions go. url: complete, without user name and fragment. key_env: empty sends no key.
+
+    key_secret: the name of a stored key that is sent instead; empty for none. Never both.
+    """
 
     provider: str
     dialect: Dialect
@@ -61,6 +65,7 @@ class Endpoint:
     key_env: str = ""
     window_tokens: int | None = None
     total_seconds: float = 120.0
+    key_secret: str = ""
 
     @property
     def host(self) -> str:
@@ -68,9 +73,14 @@ class Endpoint:
         return urlsplit(self.url).hostname or ""
 
     @property
+    def origin(self) -> str:
+        """Scheme, host and port, as stored keys name their place."""
+        return origin_of(self.url)
+
+    @property
     def gate_key(self) -> str:
         """What callers share a circuit breaker and places by: the address and the key's name, not the model."""
-        return f"{self.url} {self.key_env}"
+        return f"{self.url} {self.key_env or self.key_secret}"
 
 
 def endpoint_of(auxiliary: AuxiliaryModel, block: str = AUXILIARY_COMPRESSION, model_key: str = "model") -> Endpoint:
@@ -89,12 +99,15 @@ def endpoint_of(auxiliary: AuxiliaryModel, block: str = AUXILIARY_COMPRESSION, m
     if not auxiliary.model and (provider.needs_model if provider else dialect is Dialect.ANTHROPIC):
         task = "name the model that writes the summaries" if block == AUXILIARY_COMPRESSION else "name the model"
         raise InvalidPolicy(task, f"{block}.{model_key}")
+    if auxiliary.key_env and auxiliary.key_secret:
+        raise InvalidPolicy("name a variable or a stored key, not both", f"{block}.api_key_secret")
     return Endpoint(
         provider=provider.name if provider else name if name not in _UNNAMED else parts.hostname or "",
         dialect=dialect,
         url=_complete(parts, dialect),
         model=auxiliary.model,
-        key_env=auxiliary.key_env or _usual_key(provider, parts),
+        key_env="" if auxiliary.key_secret else auxiliary.key_env or _usual_key(provider, parts),
+        key_secret=auxiliary.key_secret,
         window_tokens=auxiliary.window_tokens,
         total_seconds=float(auxiliary.timeout_seconds),
     )

@@ -1,4 +1,7 @@
-"""The key of an endpoint: read by its name from the environment at each call, and kept out of what people are told."""
+"""The key of an endpoint, and how it is kept out of what people are told.
+
+It is read by its name from the environment at each call, or was stored for one place and goes nowhere else.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from compaction.endpoints.answer_body import stated_reason
 from compaction.endpoints.dialects import headers
 from compaction.endpoints.endpoint import Endpoint
 from compaction.endpoints.faults import EndpointFault, FaultName
+from compaction.endpoints.stored_key import StoredKey
 from compaction.redaction import MASK, redact
 from compaction.storable import storable_text
 
@@ -20,8 +24,15 @@ _LONGEST_DETAIL_CHARS: Final = 500
 class EndpointKey:
     """The key that `endpoint` names, as `rules` allow it to be sent."""
 
-    def __init__(self, endpoint: Endpoint, rules: OutboundRules, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        rules: OutboundRules,
+        environment: Mapping[str, str],
+        stored_key: StoredKey | None = None,
+    ) -> None:
         self._endpoint, self._rules, self._environment = endpoint, rules, environment
+        self._stored_key = stored_key
 
     def headers(self) -> tuple[tuple[str, str], ...]:
         """The headers of a question, the key's among them. Raises EndpointFault when there should be one and is not,
@@ -40,17 +51,33 @@ class EndpointKey:
         return told if len(told) <= _LONGEST_DETAIL_CHARS else told[:_LONGEST_DETAIL_CHARS] + "…"
 
     def _value(self) -> str:
+        if self._endpoint.key_secret:
+            return "" if self._stored_key is None else self._stored_key.value.strip()
         return self._environment.get(self._endpoint.key_env, "").strip() if self._endpoint.key_env else ""
 
     def _checked(self) -> str:
-        variable = self._endpoint.key_env
+        variable = self._endpoint.key_secret or self._endpoint.key_env
         if not variable:
             return ""
         if refusal := self._rules.key_refusal(variable, self._endpoint.host):
             raise EndpointFault(FaultName.KEY_REFUSED, refusal)
+        if self._endpoint.key_secret:
+            self._require_stored_key()
         key = self._value()
         if not key:
             raise EndpointFault(FaultName.KEY_MISSING, f"the environment variable {variable} is not set")
         if not key.isascii() or not key.isprintable():
-            raise EndpointFault(FaultName.KEY_INVALID, f"the environment variable {variable} does not hold a key")
+            source = "stored key" if self._endpoint.key_secret else "environment variable"
+            raise EndpointFault(FaultName.KEY_INVALID, f"the {source} {variable} does not hold a key")
         return key
+
+    def _require_stored_key(self) -> None:
+        """Raise EndpointFault unless there is a stored key, it can be read, and it is for this place."""
+        stored, name = self._stored_key, self._endpoint.key_secret
+        if stored is None or not (stored.value.strip() or stored.problem):
+            raise EndpointFault(FaultName.KEY_MISSING, f"the project stores no key named {name}")
+        if stored.problem:
+            raise EndpointFault(FaultName.KEY_INVALID, stored.problem)
+        if stored.origin != self._endpoint.origin:
+            message = f"the stored key {name} is for {stored.origin} and is not sent to {self._endpoint.origin}"
+            raise EndpointFault(FaultName.KEY_REFUSED, message)
