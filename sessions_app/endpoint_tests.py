@@ -80,7 +80,7 @@ def run_endpoint_test(test_id: int, counter: TokenCounter) -> None:
 
 
 def _run(test: EndpointTest, counter: TokenCounter) -> None:
-    summarizers = [summarizer_for_policy(policy_of_block(block), counter) for block in test.endpoints]
+    summarizers = [summarizer_for_policy(policy_of_block(block), counter, test.project_id) for block in test.endpoints]
     question = _question(test, summarizers, counter)
     begin_endpoint_test(test, question.facts())
     for summarizer in summarizers[len(test.report) :]:

@@ -38,7 +38,8 @@ def finalize_turn(session_id: int) -> None:
     if session is None:
         return
     counter = site_counter()
-    finalize_turns(session_id, summarizer_for_policy(policy_of(session), counter), counter)
+    summarizer = summarizer_for_policy(policy_of(session), counter, session.project_id)
+    finalize_turns(session_id, summarizer, counter)
 
 
 @app.task(name=deferring.RUN_PASS)
@@ -48,7 +49,7 @@ def run_pass(session_id: int, step: int, focus: str, request_id: str) -> None:
     if session is None:
         return
     counter = site_counter()
-    summarizer = summarizer_for_policy(policy_of(session), counter)
+    summarizer = summarizer_for_policy(policy_of(session), counter, session.project_id)
     make_requested_pass(session_id, TurnStep(step), Passing(summarizer, counter, focus=focus, request_id=request_id))
 
 

@@ -21,6 +21,7 @@ from compaction.http_summarizer import HttpSummarizer
 from compaction.policy import AuxiliaryModel, CompactionPolicy
 from compaction.summarizer import Reply, Summarizer, SummaryRequest
 from compaction.tokens import TokenCounter
+from sessions_app.secret_keys import stored_key
 
 EXTRACTIVE: Final = "extractive"
 HTTP: Final = "http"
@@ -71,15 +72,16 @@ def asked_place(summarizer: Summarizer) -> AskedPlace:
     return AskedPlace(endpoint.provider, urlunsplit((parts.scheme, parts.netloc, parts.path, "", "")))
 
 
-def summarizer_for_policy(policy: CompactionPolicy, counter: TokenCounter) -> Summarizer:
+def summarizer_for_policy(policy: CompactionPolicy, counter: TokenCounter, project_id: int | None = None) -> Summarizer:
     """The summarizer for recorded passes under `policy`. Settings that name no endpoint make passes fail with their
-    reason; they never make the turn fail."""
+    reason; they never make the turn fail. project_id: whose stored keys may be named; without one there are none."""
     auxiliary = policy.auxiliary
     if _is_offline(auxiliary):
         return ExtractiveSummarizer(counter)
     try:
+        key = None if project_id is None else stored_key(project_id, auxiliary.key_secret)
         # As a stream, so that the ledger knows the time to the first token.
-        return HttpSummarizer(endpoint_of(auxiliary), settings.OUTBOUND_RULES, is_streamed=True)
+        return HttpSummarizer(endpoint_of(auxiliary), settings.OUTBOUND_RULES, stored_key=key, is_streamed=True)
     except InvalidPolicy as error:
         return MisconfiguredSummarizer(auxiliary.model, str(error))
 

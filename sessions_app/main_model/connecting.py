@@ -12,6 +12,7 @@ from compaction.endpoints.http_client import HttpClient
 from compaction.http_main_model import HttpMainModel, talk_settings
 from compaction.main_model import MainModel
 from sessions_app.models import Project
+from sessions_app.secret_keys import stored_key
 from sessions_app.session_policy import main_model_of
 
 
@@ -45,4 +46,5 @@ def connect(project: Project, *, is_streamed: bool, repeats_answered: bool = Tru
     endpoint = model.endpoint()
     limits = talk_settings(model, is_streamed=is_streamed, repeats_answered=repeats_answered)
     rules = settings.OUTBOUND_RULES
-    return Connection(model, endpoint, HttpMainModel(endpoint, rules, HttpClient(rules, limits)))
+    key = stored_key(project.pk, endpoint.key_secret)
+    return Connection(model, endpoint, HttpMainModel(endpoint, rules, HttpClient(rules, limits), stored_key=key))

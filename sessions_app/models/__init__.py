@@ -5,17 +5,20 @@ Must not decide anything: these classes hold columns, constraints and indexes. W
 live context (`rows`), so every view of a session is a query and nothing is copied.
 """
 
+from sessions_app.models.audit import AuditAction, AuditEntry, AuditSource
 from sessions_app.models.calls import CallPurpose, ModelCall
 from sessions_app.models.endpoint_tests import EndpointTest
 from sessions_app.models.events import EventKind, SessionEvent
 from sessions_app.models.imports import ImportJob, JobStatus
-from sessions_app.models.logins import LoginLink
+from sessions_app.models.invitations import Invitation
+from sessions_app.models.logins import Login, LoginLink, LoginThrottle
 from sessions_app.models.passes import CompactionPass, PassFacts, PassKind, PassOrigin
 from sessions_app.models.plays import Play, PlayStatus
 from sessions_app.models.policies import PolicyRevision, SessionPolicyRevision
 from sessions_app.models.projects import MemberRole, Project, ProjectMember
 from sessions_app.models.replays import ReplayRun, ReplayStep, RunStatus
 from sessions_app.models.rows import MessageRow, RowLifetime
+from sessions_app.models.secrets import ProjectSecret
 from sessions_app.models.sessions import Session, SessionStatus
 from sessions_app.models.summaries import SummaryKind, SummaryRevision
 from sessions_app.models.tokens import ApiToken, TokenScope
@@ -25,13 +28,19 @@ from sessions_app.models.words import RowWords
 
 __all__ = [
     "ApiToken",
+    "AuditAction",
+    "AuditEntry",
+    "AuditSource",
     "CallPurpose",
     "CompactionPass",
     "EndpointTest",
     "EventKind",
     "ImportJob",
+    "Invitation",
     "JobStatus",
+    "Login",
     "LoginLink",
+    "LoginThrottle",
     "MemberRole",
     "MessageRow",
     "ModelCall",
@@ -44,6 +53,7 @@ __all__ = [
     "PolicyTrial",
     "Project",
     "ProjectMember",
+    "ProjectSecret",
     "ReplayRun",
     "ReplayStep",
     "RowLifetime",

@@ -1,5 +1,6 @@
 """Tokens by which programs use the API. Only a hash of the secret is stored."""
 
+from django.conf import settings
 from django.db import models
 
 from sessions_app.models.projects import Project
@@ -13,6 +14,7 @@ class TokenScope(models.TextChoices):
 class ApiToken(models.Model):
     """A program's access to one project. token_hash: SHA-256 of the secret in hexadecimal.
 
+    created_by: null for tokens of the command line. expires_at: null lasts until it is revoked.
     busy_until: the moment at which everything asked so far is paid for at the permitted rate; lies ahead of now by as
     much of the allowance as has been used, and is null before the first request.
     """
@@ -22,6 +24,8 @@ class ApiToken(models.Model):
     scope = models.CharField(max_length=5, choices=TokenScope.choices, default=TokenScope.READ)
     token_hash = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    expires_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
     busy_until = models.DateTimeField(null=True)

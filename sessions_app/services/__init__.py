@@ -6,6 +6,7 @@ listeners, all or nothing.
 """
 
 from sessions_app.services.appending import Appended, NewMessage, append_rows
+from sessions_app.services.audit import AuditOrigin, record_audit
 from sessions_app.services.branching import branch_session
 from sessions_app.services.calls import CallMade, ContextSent, record_calls
 from sessions_app.services.compacting import Circumstances, Committed, Stale, archive_and_compact, store_state
@@ -21,6 +22,7 @@ from sessions_app.services.undoing import NothingToUndo, undo_last_pass
 
 __all__ = [
     "Appended",
+    "AuditOrigin",
     "CallMade",
     "Circumstances",
     "Committed",
@@ -46,6 +48,7 @@ __all__ = [
     "hold_passes",
     "mark_finalizing",
     "note_failure",
+    "record_audit",
     "record_calls",
     "request_pass",
     "reset_session",

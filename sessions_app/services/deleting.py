@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
-from sessions_app.models import Session
+from sessions_app.models import AuditAction, Session
+from sessions_app.services.audit import THE_SITE, AuditOrigin, record_audit
 
 # In the order in which nothing points to what is deleted; each is found by an index that the session leads.
 _TABLES = (
@@ -44,10 +45,11 @@ def chain_of(session: Session) -> tuple[Session, ...]:
     return tuple(_chain(session))
 
 
-def delete_session(session_id: int) -> Deletion:
+def delete_session(session_id: int, *, origin: AuditOrigin = THE_SITE) -> Deletion:
     """Delete the whole chain of continuations that `session_id` is part of. Raises Session.DoesNotExist."""
     with transaction.atomic():
-        chain = _chain(Session.objects.get(pk=session_id))
+        session = Session.objects.select_related("project").get(pk=session_id)
+        chain = _chain(session)
         ids = [session.pk for session in chain]
         # Whoever is about to append waits here, and then finds the session gone.
         list(Session.objects.select_for_update().filter(pk__in=ids).order_by("pk").values_list("pk"))
@@ -58,6 +60,14 @@ def delete_session(session_id: int) -> Deletion:
             .values_list("public_id", flat=True)
         )
         _delete(ids)
+        details = (("sessions", str(len(ids))),)
+        record_audit(
+            origin,
+            AuditAction.SESSION_DELETED,
+            project=session.project,
+            subject=session.public_id,
+            details=details,
+        )
     return Deletion(tuple(session.public_id for session in chain), kept)
 
 

@@ -13,7 +13,8 @@ from django.utils import timezone
 from compaction.storable import storable_text
 from sessions_app.deferring import defer_import
 from sessions_app.mapping import storable_json
-from sessions_app.models import ImportJob, JobStatus, Project
+from sessions_app.models import AuditAction, AuditSource, ImportJob, JobStatus, Project
+from sessions_app.services.audit import AuditOrigin, record_audit
 
 REPORT_EVERY_FILES: Final = 25
 
@@ -35,8 +36,10 @@ def request_import(
     files: Sequence[UploadedFile],
     created_by: AbstractBaseUser | None = None,
     format_name: str = "auto",
+    *,
+    origin: AuditOrigin | None = None,
 ) -> ImportJob:
-    """A queued import of files that lie on disk, with its job."""
+    """A queued import of files that lie on disk, with its job. origin: for the audit log, by default `created_by`."""
     with transaction.atomic():
         job = ImportJob.objects.create(
             project=project,
@@ -45,6 +48,13 @@ def request_import(
             format=format_name,
         )
         defer_import(job.pk)
+        record_audit(
+            origin or AuditOrigin(AuditSource.SITE, created_by),
+            AuditAction.IMPORT_REQUESTED,
+            project=project,
+            subject=f"import {job.pk}",
+            details=(("files", str(len(files))), ("bytes", str(sum(file.size_bytes for file in files)))),
+        )
     return job
 
 

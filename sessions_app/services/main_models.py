@@ -11,11 +11,14 @@ from compaction.errors import InvalidPolicy
 from compaction.main_model import MainModelReading, read_main_model
 from compaction.unused_settings import SECRET_KEYS
 from sessions_app.mapping import storable_json, storable_or_none
-from sessions_app.models import Project
+from sessions_app.models import AuditAction, Project
+from sessions_app.services.audit import THE_SITE, AuditOrigin, record_audit
 from sessions_app.services.thresholds import refresh_thresholds
 
 
-def save_main_model(project_id: int, block: Mapping[str, Any]) -> MainModelReading:
+def save_main_model(
+    project_id: int, block: Mapping[str, Any], *, origin: AuditOrigin = THE_SITE
+) -> MainModelReading:
     """Save the `model` block; an empty one means that nobody is asked any more. Returns how it was read.
 
     The project's model and window follow it; the sessions' thresholds are brought up to date. Raises InvalidPolicy
@@ -32,4 +35,6 @@ def save_main_model(project_id: int, block: Mapping[str, Any]) -> MainModelReadi
         project.window_tokens = reading.model.window_tokens
         project.save(update_fields=["main_model_settings", "main_model", "window_tokens"])
         refresh_thresholds(project)
+        details = (("model", project.main_model or ""),)
+        record_audit(origin, AuditAction.SETTINGS_SAVED, project=project, subject="main model", details=details)
     return reading

@@ -13,7 +13,15 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from compaction.storable import storable_text
-from sessions_app.models import PolicyRevision, Project, Session, SessionPolicyRevision
+from sessions_app.models import (
+    AuditAction,
+    AuditSource,
+    PolicyRevision,
+    Project,
+    Session,
+    SessionPolicyRevision,
+)
+from sessions_app.services.audit import AuditOrigin, record_audit
 from sessions_app.services.thresholds import refresh_thresholds, set_threshold
 
 
@@ -33,8 +41,9 @@ def save_policy(
     *,
     base: int | None = None,
     source_text: str | None = None,
+    origin: AuditOrigin | None = None,
 ) -> PolicyRevision:
-    """A new revision with `settings`.
+    """A new revision with `settings`. origin: for the audit log; without one it was the author, or the site.
 
     base: the number of the revision that was changed; None saves whatever was saved before. source_text: the YAML the
     settings stand in, comments included. Raises PolicyConflict, and writes nothing, when `base` is not the newest.
@@ -47,7 +56,7 @@ def save_policy(
         project.policy_settings = dict(settings)
         project.save(update_fields=["policy_settings"])
         refresh_thresholds(project)
-        return PolicyRevision.objects.create(
+        revision = PolicyRevision.objects.create(
             project=project,
             number=newest + 1,
             settings=dict(settings),
@@ -55,6 +64,8 @@ def save_policy(
             note=storable_text(note),
             source_text=None if source_text is None else storable_text(source_text),
         )
+        _record(origin, author, project, f"revision {revision.number}", note)
+    return revision
 
 
 def save_session_policy(
@@ -64,6 +75,7 @@ def save_session_policy(
     note: str = "",
     *,
     base: int | None = None,
+    origin: AuditOrigin | None = None,
 ) -> SessionPolicyRevision:
     """What is set for one session alone from now on; empty blocks set nothing. base and errors: as above, 0 before the
     first. Raises Session.DoesNotExist."""
@@ -75,10 +87,19 @@ def save_session_policy(
         session.policy_settings = dict(settings)
         set_threshold(session)
         session.save(update_fields=["policy_settings", "threshold_tokens", "threshold_source"])
-        return SessionPolicyRevision.objects.create(
+        revision = SessionPolicyRevision.objects.create(
             session=session,
             number=newest + 1,
             settings=dict(settings),
             author_id=None if author is None else author.pk,
             note=storable_text(note),
         )
+        _record(origin, author, session.project, f"session {session.public_id}, revision {revision.number}", note)
+    return revision
+
+
+def _record(
+    origin: AuditOrigin | None, author: AbstractBaseUser | None, project: Project, subject: str, note: str
+) -> None:
+    known = origin or AuditOrigin(AuditSource.SITE if author is None else AuditSource.PAGE, author)
+    record_audit(known, AuditAction.SETTINGS_SAVED, project=project, subject=subject, details=(("note", note),))

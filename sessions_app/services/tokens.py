@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from django.db import transaction
 from django.db.models import DateTimeField, ExpressionWrapper, F, Q, Value
 from django.db.models.functions import Greatest
 
 from compaction.storable import storable_text
 from sessions_app import clock
-from sessions_app.models import ApiToken, Project, TokenScope
+from sessions_app.models import ApiToken, AuditAction, Project, TokenScope
+from sessions_app.services.audit import THE_SITE, AuditOrigin, record_audit
 from sessions_app.services.hashed_secrets import hash_secret
 
 PREFIX: Final = "hms_"
@@ -34,22 +36,45 @@ class IssuedToken:
     secret: str
 
 
-def issue_token(project: Project, name: str, *, may_write: bool = False) -> IssuedToken:
-    """A new token for `project`. Raises IntegrityError when it has a token of that name."""
+def issue_token(
+    project: Project,
+    name: str,
+    *,
+    may_write: bool = False,
+    expires_at: datetime | None = None,
+    origin: AuditOrigin = THE_SITE,
+) -> IssuedToken:
+    """A new token for `project`. Raises IntegrityError when it has, or had, a token of that name."""
     secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
-    token = ApiToken.objects.create(
-        project=project,
-        name=storable_text(name),
-        scope=TokenScope.WRITE if may_write else TokenScope.READ,
-        token_hash=hash_secret(secret),
-    )
+    with transaction.atomic():
+        token = ApiToken.objects.create(
+            project=project,
+            name=storable_text(name),
+            scope=TokenScope.WRITE if may_write else TokenScope.READ,
+            token_hash=hash_secret(secret),
+            created_by_id=None if origin.user is None else origin.user.pk,
+            expires_at=expires_at,
+        )
+        details = (("scope", token.scope), ("expires", "" if expires_at is None else expires_at.isoformat()))
+        record_audit(origin, AuditAction.TOKEN_CREATED, project=project, subject=token.name, details=details)
     return IssuedToken(token, secret)
 
 
-def revoke_token(project: Project, name: str) -> bool:
+def revoke_token(project: Project, name: str, *, origin: AuditOrigin = THE_SITE) -> bool:
     """End a token for good; False when the project has no such token that is in force."""
-    in_force = ApiToken.objects.filter(project=project, name=storable_text(name), revoked_at__isnull=True)
-    return bool(in_force.update(revoked_at=clock.now()))
+    unrevoked = ApiToken.objects.filter(project=project, name=storable_text(name), revoked_at__isnull=True)
+    with transaction.atomic():
+        if not unrevoked.update(revoked_at=clock.now()):
+            return False
+        record_audit(origin, AuditAction.TOKEN_REVOKED, project=project, subject=name)
+    return True
+
+
+def find_token(secret: str) -> ApiToken | None:
+    """The token in force with this secret, with its project; None for any other text."""
+    in_force = ApiToken.objects.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=clock.now()))
+    in_force = in_force.filter(revoked_at__isnull=True).select_related("project")
+    return in_force.filter(token_hash=hash_secret(secret.strip())).first()
 
 
 def spend_request(token: ApiToken, requests_a_minute: int) -> timedelta | None:
