@@ -18,12 +18,12 @@ SHARED_PROCESSORS: list[Any] = [
 ]
 
 
-# Whoever reads the log could log in with a link that nobody has used yet.
-LOGIN_TOKEN = re.compile(r"(/login/once/)[^\s'\"?]+")
+# Whoever reads the log could log in or join with a link that nobody has used yet.
+LOGIN_TOKEN = re.compile(r"(/(?:login/once|invitation)/)[^\s'\"?]+")
 
 
 def hide_login_tokens(_logger: Any, _method: str, line: str) -> str:
-    """The finished line without the secrets of login links, wherever in it they stood."""
+    """The finished line without the secrets of login links and invitations, wherever in it they stood."""
     return LOGIN_TOKEN.sub(r"\1[hidden]", line)
 
 

@@ -14,6 +14,7 @@ from hermes_site import env
 from hermes_site.log_lines import logging_settings
 from hermes_site.outbound import outbound_rules
 from hermes_site.secret_key import load_or_create_secret_key
+from hermes_site.secrets_keys import secrets_keys
 from hermes_site.site_policy import site_policy
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -52,6 +53,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "hermes_site.login.lifetime.LoginLifetimeMiddleware",
     # Deny by default: a view open to strangers says so with @login_not_required.
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -134,9 +136,18 @@ SITE_POLICY = site_policy()
 # Where models may be asked, and with which keys.
 OUTBOUND_RULES = outbound_rules()
 
+# With what the keys that projects store are encrypted; without it none can be stored.
+SECRETS_KEYS = secrets_keys()
+
 # The API: how large a body may be, and how many requests a token may make. Forms with files have no such limit.
 DATA_UPLOAD_MAX_MEMORY_SIZE = env.integer("HERMES_SITE_API_MAX_BODY_BYTES", 16 * 2**20, 2**16, 2**30)
 API_REQUESTS_A_MINUTE = env.integer("HERMES_SITE_API_REQUESTS_A_MINUTE", 1_200, 1, 1_000_000)
+
+# Sessions of browsers are kept with whose they are (sessions_app.models.logins), so that people can end theirs.
+SESSION_ENGINE = "hermes_site.login.sessions"
+# A login ends when nothing is asked for so long, and in any case after so many days.
+SESSION_COOKIE_AGE = 60 * env.integer("HERMES_SITE_LOGIN_IDLE_MINUTES", 3 * 24 * 60, 1, 365 * 24 * 60)
+LOGIN_MOST_SECONDS = 24 * 3600 * env.integer("HERMES_SITE_LOGIN_MAX_DAYS", 30, 1, 365)
 
 LOGIN_URL = "/login/"
 LOGIN_REDIRECT_URL = "/"
@@ -170,6 +181,15 @@ BEHIND_TLS = env.boolean("HERMES_SITE_BEHIND_TLS", False)
 SESSION_COOKIE_SECURE = BEHIND_TLS
 CSRF_COOKIE_SECURE = BEHIND_TLS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
+# Plain HTTP is sent on to HTTPS, but for the health check, which watchers ask on the machine itself.
+SECURE_SSL_REDIRECT = env.boolean("HERMES_SITE_TLS_REDIRECT", BEHIND_TLS)
+SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+# Browsers then refuse plain HTTP for so long. It binds this name; other names below it are the operator's to decide.
+SECURE_HSTS_SECONDS = env.integer("HERMES_SITE_HSTS_SECONDS", 3600 * 24 * 30 if BEHIND_TLS else 0, 0, 3600 * 24 * 730)
+SECURE_HSTS_INCLUDE_SUBDOMAINS = env.boolean("HERMES_SITE_HSTS_SUBDOMAINS", False)
+SECURE_HSTS_PRELOAD = env.boolean("HERMES_SITE_HSTS_PRELOAD", False)
+# These two ask for other names than ours to be bound too (docs/security.md).
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SESSION_COOKIE_NAME = "hermes_sessions_login"
 CSRF_COOKIE_NAME = "hermes_sessions_csrf"
 

@@ -1,12 +1,13 @@
 """Addresses of logging in and out."""
 
-from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from hermes_site.login.views import login_once
+from hermes_site.login.invitations import invitation
+from hermes_site.login.views import Logout, PasswordLogin, login_once
 
 urlpatterns = [
-    path("login/", LoginView.as_view(redirect_authenticated_user=True), name="login"),
+    path("login/", PasswordLogin.as_view(), name="login"),
     path("login/once/<str:token>", login_once, name="login_once"),
-    path("logout/", LogoutView.as_view(), name="logout"),
+    path("invitation/<str:token>", invitation, name="invitation"),
+    path("logout/", Logout.as_view(), name="logout"),
 ]

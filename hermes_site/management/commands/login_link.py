@@ -1,27 +1,38 @@
-"""`manage.py login_link`: another one-time link for the local owner."""
+"""`manage.py login_link`: another one-time link, for the local owner or for somebody named."""
 
 from argparse import ArgumentTypeError
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from hermes_site.login.links import make_owner_link
+from hermes_site.login.links import make_link, make_owner_link
 from hermes_site.serve.address import running_address
 
 USUAL_ADDRESS = "http://127.0.0.1:8000"
 
 
 class Command(BaseCommand):
-    help = "Print a link that logs the local owner in, once."
+    help = "Print a link that logs somebody in, once: the local owner, or whoever is named."
 
     def add_arguments(self, parser: CommandParser) -> None:
         where = f"where the site is (default: where `serve` runs, else {USUAL_ADDRESS})"
+        parser.add_argument("--user", metavar="NAME", help="whom it lets in (default: the local owner)")
         parser.add_argument("--url", type=site_address, help=where)
 
-    def handle(self, *, url: str | None, **options: Any) -> None:
-        self.stdout.write(make_owner_link(url or running_address(settings.VAR_DIR) or USUAL_ADDRESS).url)
+    def handle(self, *, url: str | None, user: str | None, **options: Any) -> None:
+        where = url or running_address(settings.VAR_DIR) or USUAL_ADDRESS
+        self.stdout.write(make_owner_link(where).url if user is None else make_link(person_named(user), where).url)
+
+
+def person_named(name: str) -> User:
+    """The active account of that name. Raises CommandError."""
+    found = User.objects.filter(username=name, is_active=True).first()
+    if found is None:
+        raise CommandError(f"there is nobody named {name!r} who may log in")
+    return found
 
 
 def site_address(text: str) -> str:
