@@ -13,8 +13,7 @@ from ninja.security import HttpBearer
 
 from sessions_app.api.errors import Refusal, too_many_requests
 from sessions_app.models import ApiToken
-from sessions_app.services.hashed_secrets import hash_secret
-from sessions_app.services.tokens import spend_request
+from sessions_app.services.tokens import find_token, spend_request
 
 
 class ApiRequest(HttpRequest):
@@ -28,8 +27,7 @@ class Token(HttpBearer):
 
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken | None:
         """The token in force, with its project. Raises Refusal when it asks too often."""
-        in_force = ApiToken.objects.select_related("project").filter(revoked_at__isnull=True)
-        found = in_force.filter(token_hash=hash_secret(token.strip())).first()
+        found = find_token(token)
         if found is None:
             return None
         wait = spend_request(found, settings.API_REQUESTS_A_MINUTE)

@@ -29,9 +29,11 @@ from sessions_app.api.rows import RowShape, shape_row
 from sessions_app.api.sessions import SessionShape, shape_session
 from sessions_app.api.summaries import SummaryShape, shape_summary
 from sessions_app.mapping import message_of
-from sessions_app.models import CompactionPass, MessageRow, Session, SummaryRevision
+from sessions_app.models import AuditAction, CompactionPass, MessageRow, Session, SummaryRevision
+from sessions_app.origins import token_origin
 from sessions_app.queries.row_pages import CHUNK_ROWS, rows_of
 from sessions_app.queries.summary_pages import summaries_of
+from sessions_app.services import record_audit
 
 router = Router(tags=["exports"])
 
@@ -80,6 +82,13 @@ def export(request: ApiRequest, public_id: PublicId, query: Query[ExportQuery]) 
     """Everything that is stored of a session: rows live and archived, passes, summaries."""
     session = get_session(request.auth, public_id)
     exporter = Exporter(session, is_redacted=query.redact)
+    record_audit(
+        token_origin(request, request.auth),
+        AuditAction.SESSION_EXPORTED,
+        project=session.project,
+        subject=session.public_id,
+        details=(("format", query.format.value), ("secrets", "masked" if query.redact else "not masked")),
+    )
     pieces = exporter.document() if query.format is ExportFormat.JSON else exporter.lines()
     name = f"session-{session.public_id}{'' if query.redact else '-unredacted'}.{query.format.value}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}

@@ -27,6 +27,7 @@ from sessions_app.api.policies import (
 )
 from sessions_app.api.reach import get_project
 from sessions_app.models import PolicyRevision, Project
+from sessions_app.origins import token_origin
 from sessions_app.services import save_main_model, save_policy
 from sessions_app.session_policy import newest_revision, window_of_project
 
@@ -80,9 +81,10 @@ def save_settings(request: ApiRequest, slug: Slug, body: NewSettings) -> Setting
         take_model(project, body.model)
     require_room(project, policy)
     if body.model is not None:
-        save_main_model(project.pk, body.model)
+        save_main_model(project.pk, body.model, origin=token_origin(request, request.auth))
     note = body.note or f"Saved with the API token {request.auth.name}"
-    revision = save_policy(project.pk, storable_blocks(blocks), None, note)
+    origin = token_origin(request, request.auth)
+    revision = save_policy(project.pk, storable_blocks(blocks), None, note, origin=origin)
     project.refresh_from_db()
     return shape_settings(project, revision)
 

@@ -11,6 +11,7 @@ from sessions_app import services
 from sessions_app.access import get_session, may_write, require_writer
 from sessions_app.acting import act_on
 from sessions_app.action_form import Action, ActionForm
+from sessions_app.origins import page_origin
 from sessions_app.pages.actions import read_actions
 from sessions_app.pages.session_head import read_head
 from sessions_app.views.page_request import PageRequest
@@ -28,7 +29,7 @@ def actions(request: PageRequest, public_id: str) -> HttpResponse:
         if form.is_valid():
             action = Action(form.cleaned_data["action"])
             try:
-                shown = act_on(found, action, form.cleaned_data)
+                shown = act_on(page_origin(request), found, action, form.cleaned_data)
             except services.NothingToUndo:
                 form.add_error(None, gettext("There is no pass that could be taken back."))
             else:

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from sessions_app.access import get_import_job, require_writer, visible_projects, writable_projects
 from sessions_app.import_form import ImportForm
+from sessions_app.origins import page_origin
 from sessions_app.pages.imports import newest_jobs, read_import
 from sessions_app.services.imports import cancel_import, request_import
 from sessions_app.uploads import keep_uploads
@@ -23,7 +24,8 @@ def import_files(request: PageRequest) -> HttpResponse:
     )
     if request.method == "POST" and form.is_valid():
         uploads = keep_uploads(form.cleaned_data["uploads"])
-        job = request_import(form.cleaned_data["project"], uploads, created_by=request.user)
+        project = form.cleaned_data["project"]
+        job = request_import(project, uploads, created_by=request.user, origin=page_origin(request))
         return redirect("import_job", job_id=job.pk)
     context = {"section": "import", "form": form, "projects": projects.order_by("name")}
     context["is_member"] = visible_projects(request.user).exists()

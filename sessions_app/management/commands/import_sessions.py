@@ -13,8 +13,9 @@ from compaction.formats.events import Problem
 from compaction.tokens import counter_named
 from compaction.vocabulary import VocabularyMissing
 from sessions_app.importing import FileImport, SessionImport, import_paths
-from sessions_app.models import Project
-from sessions_app.services import default_project
+from sessions_app.models import AuditAction, Project
+from sessions_app.origins import command_origin
+from sessions_app.services import default_project, record_audit
 
 BAD_INPUT_STATUS = 2
 # How many lines of one kind of problem are named before the rest is only counted.
@@ -48,7 +49,14 @@ class Command(BaseCommand):
         except (ValueError, VocabularyMissing) as error:
             raise _bad_input(str(error)) from error
         project = _project(options["project"])
-        failed = [outcome for outcome in self._import(paths, project, counter, options) if outcome.error]
+        outcomes = self._import(paths, project, counter, options)
+        record_audit(
+            command_origin("import_sessions"),
+            AuditAction.IMPORT_REQUESTED,
+            project=project,
+            details=(("files", str(len(outcomes))),),
+        )
+        failed = [outcome for outcome in outcomes if outcome.error]
         if failed:
             more = "" if len(failed) == 1 else f" (and {len(failed) - 1} more that can't be read)"
             raise _bad_input(failed[0].error + more)

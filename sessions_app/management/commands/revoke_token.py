@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from sessions_app.models import Project
+from sessions_app.origins import command_origin
 from sessions_app.services.tokens import revoke_token
 
 
@@ -23,6 +24,6 @@ class Command(BaseCommand):
     def handle(self, *_args: str, **options: Any) -> None:
         """Revoke it, or say that there is none."""
         project = Project.objects.filter(slug=options["project"]).first()
-        if project is None or not revoke_token(project, options["name"]):
+        if project is None or not revoke_token(project, options["name"], origin=command_origin("revoke_token")):
             raise CommandError(f"{options['project']} has no token in force named {options['name']!r}")
         self.stdout.write("Revoked.")
