@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from functools import partial
 
 import django
 from django.conf import settings
@@ -63,30 +64,39 @@ class HealthPage:
         return next(state for state in (State.BAD, State.WARNING, State.GOOD) if state in states)
 
 
-def read_health(visible: QuerySet[Session]) -> HealthPage:
-    """The state of everything, now."""
-    checks = tuple(
-        ask(name, check)
-        for name, check in (
-            (_("Database"), database),
+def read_health(visible: QuerySet[Session], *, is_administrator: bool) -> HealthPage:
+    """The state of everything, now. Members see what concerns their sessions; figures of the whole site, which tell
+    of others too, are for its administrators, and of others' projects even these see no words."""
+    asked: list[tuple[str, Callable[[], tuple[State, str]]]] = [
+        (_("Database"), database if is_administrator else database_answers),
+        (_("Jobs"), jobs if is_administrator else jobs_run),
+        (_("Calls to models"), partial(model_calls, visible)),
+        (_("Token counter"), token_counter),
+    ]
+    if is_administrator:
+        asked += [
+            (_("Calls to models, all projects"), all_model_calls),
             (_("Schema"), schema),
-            (_("Jobs"), jobs),
-            (_("Calls to models"), model_calls),
-            (_("Token counter"), token_counter),
             (_("Disk"), disk),
             (_("Versions"), versions),
-        )
-    )
+        ]
+    checks = tuple(ask(name, check, tells_why=is_administrator) for name, check in asked)
     return HealthPage(checks, tuple(failures(visible)))
 
 
-def ask(name: str, check: Callable[[], tuple[State, str]]) -> Check:
-    """A check's answer; a database that does not answer is one too."""
+def ask(name: str, check: Callable[[], tuple[State, str]], *, tells_why: bool) -> Check:
+    """A check's answer; a database that does not answer is one too. What it says may name hosts and paths."""
     try:
         state, words = check()
     except (DatabaseError, OSError) as error:
-        return Check(name, State.BAD, str(error).split("\n")[0][:200])
+        return Check(name, State.BAD, str(error).split("\n")[0][:200] if tells_why else _("it does not answer"))
     return Check(name, state, words)
+
+
+def database_answers() -> tuple[State, str]:
+    with connection.cursor() as cursor:
+        cursor.execute("select 1")
+    return State.GOOD, _("answers")
 
 
 def database() -> tuple[State, str]:
@@ -111,15 +121,35 @@ def jobs() -> tuple[State, str]:
     waiting, running = found.filter(status="todo").count(), found.filter(status="doing").count()
     failed = found.filter(status="failed").count()
     words = _("{} waiting, {} running, {} failed").format(waiting, running, failed)
-    late = ProcrastinateEvent.objects.filter(type="deferred", at__lt=timezone.now() - LATE_JOB, job__status="todo")
-    if late.filter(job__scheduled_at__isnull=True).exists():
+    if some_wait_too_long():
         return State.BAD, _("{}; some have waited for over two minutes: is a worker running?").format(words)
     return (State.WARNING if failed else State.GOOD), words
 
 
-def model_calls() -> tuple[State, str]:
-    """The newest calls of all sessions: when half of them failed, something is wrong with an endpoint."""
-    newest = list(ModelCall.objects.order_by("-id").values_list("error", flat=True)[:NEWEST_CALLS])
+def jobs_run() -> tuple[State, str]:
+    """The same without the counts of everybody's jobs."""
+    if some_wait_too_long():
+        return State.BAD, _("some have waited for over two minutes: is a worker running?")
+    return State.GOOD, _("they run")
+
+
+def some_wait_too_long() -> bool:
+    late = ProcrastinateEvent.objects.filter(type="deferred", at__lt=timezone.now() - LATE_JOB, job__status="todo")
+    return late.filter(job__scheduled_at__isnull=True).exists()
+
+
+def all_model_calls() -> tuple[State, str]:
+    """How many of the newest calls of all projects failed; what was said to others is not told."""
+    errors = list(ModelCall.objects.order_by("-id").values_list("error", flat=True)[:NEWEST_CALLS])
+    failed = sum(1 for error in errors if error)
+    words = _("{} of the newest {} failed").format(failed, len(errors)) if errors else _("none yet")
+    return (State.WARNING if errors and 2 * failed >= len(errors) else State.GOOD), words
+
+
+def model_calls(visible: QuerySet[Session]) -> tuple[State, str]:
+    """The newest calls of the reader's sessions: when half of them failed, something is wrong with an endpoint."""
+    own = ModelCall.objects.filter(session__in=visible).order_by("-id")
+    newest = list(own.values_list("error", flat=True)[:NEWEST_CALLS])
     failed = [error for error in newest if error]
     if not newest:
         return State.GOOD, _("none yet")

@@ -9,10 +9,13 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import get_resolver
+from django.utils import timezone
 from row_builder import RowBuilder, assistant, user
 
+from compaction.summarizer import Reply
 from sessions_app import services
-from sessions_app.models import ImportJob, MemberRole, MessageRow, ReplayRun, Session
+from sessions_app.models import CallPurpose, ImportJob, MemberRole, MessageRow, ReplayRun, Session
+from sessions_app.services import CallMade, record_calls
 
 pytestmark = pytest.mark.django_db
 
@@ -119,7 +122,7 @@ def addresses(session, run, job):
         route = str(getattr(pattern, "pattern", ""))
         if not getattr(pattern, "callback", None) or not route.startswith(("s/", "p/<", "import/<")):
             continue
-        yield "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda match: str(values.get(match.group(1), "x")), route)
+        yield "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda match: str(values.get(match.group(1), "1")), route)
 
 
 @pytest.fixture
@@ -292,10 +295,24 @@ def test_a_fault_of_ours_is_told_without_login_and_database(client, monkeypatch)
     assert "secret detail" not in html
 
 
-def test_the_health_page_says_what_works(client):
+def test_the_health_page_says_members_what_works_and_administrators_also_how(client):
     html = client.get("/health/").content.decode()
+    assert "answers" in html and "they run" in html
+    assert "PostgreSQL" not in html and "Django" not in html
+    administrator = client_of(User.objects.create_superuser("ada"))
+    html = administrator.get("/health/").content.decode()
     assert "PostgreSQL" in html
     assert "up to date" in html
+
+
+def test_the_health_page_tells_nobody_of_calls_in_projects_they_are_not_in(client, session):
+    call = CallMade(CallPurpose.BATCH, timezone.now(), Reply(error="http_418"))
+    record_calls(session.pk, [call, call])
+    assert "answered HTTP 418" in client.get("/health/").content.decode()
+    stranger = client_of(person("stranger")).get("/health/").content.decode()
+    assert "418" not in stranger and "of the newest" not in stranger
+    administrator = client_of(User.objects.create_superuser("ada")).get("/health/").content.decode()
+    assert "2 of the newest 2 failed" in administrator and "418" not in administrator
 
 
 def test_a_project_shows_its_settings_with_what_differs_from_the_defaults(client, project):
