@@ -13,13 +13,16 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 
 from sessions_app.models import (
+    ApiToken,
     CompactionPass,
     EndpointTest,
     ImportJob,
+    Invitation,
     MemberRole,
     Play,
     Project,
     ProjectMember,
+    ProjectSecret,
     ReplayRun,
     Session,
 )
@@ -102,6 +105,38 @@ def get_play(user: User, public_id: str) -> Play:
     """The play into a session, with the session and its project, or 404."""
     plays = Play.objects.filter(session__in=visible_sessions(user)).select_related("session__project", "recorded")
     return get_object_or_404(plays, session__public_id=storable_id(public_id))
+
+
+def get_member(project: Project, member_id: int) -> ProjectMember:
+    """A membership in a project that somebody may manage, with the person, or 404."""
+    return get_object_or_404(ProjectMember.objects.select_related("user"), project=project, pk=member_id)
+
+
+def get_invitation(project: Project, invitation_id: int) -> Invitation:
+    """An invitation into a project that somebody may manage, or 404."""
+    return get_object_or_404(Invitation.objects.select_related("project"), project=project, pk=invitation_id)
+
+
+def get_token(project: Project, token_id: int) -> ApiToken:
+    """A token of a project that somebody may manage, or 404."""
+    return get_object_or_404(ApiToken, project=project, pk=token_id)
+
+
+def get_secret(project: Project, secret_id: int) -> ProjectSecret:
+    """A stored key of a project that somebody may manage, or 404."""
+    return get_object_or_404(ProjectSecret.objects.select_related("project"), project=project, pk=secret_id)
+
+
+def get_managed_project(user: User, slug: str) -> Project:
+    """The project for one of its owners; 404 for strangers, PermissionDenied for its other members."""
+    project = get_project(user, slug)
+    require_owner(user, project)
+    return project
+
+
+def may_administer(user: User) -> bool:
+    """Whether the user looks after the site: its accounts and how it runs, but not what is in others' projects."""
+    return bool(getattr(user, "is_superuser", False))
 
 
 def may_write(user: User, project: Project) -> bool:

@@ -25,6 +25,7 @@ from sessions_app import access
 from sessions_app.live import group_of, live_hub
 from sessions_app.models import Session
 from sessions_app.notifications import REPLAY_KIND
+from sessions_app.queries.logins import is_login_in_force
 
 # As HTTP's 404: there is no such session, or not for you.
 CLOSE_NOT_FOUND: Final = 4404
@@ -70,7 +71,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         await self.send_json({"type": "event", "seq": message["seq"], "kind": message["kind"], "ids": message["ids"]})
 
     async def session_heartbeat(self, message: dict[str, Any]) -> None:
-        """Pass the newest number on, unless the person has lost access meanwhile."""
+        """Pass the newest number on, unless the person has lost access or their login has ended meanwhile."""
         if await self._find() is None:
             await self.close(CLOSE_NOT_FOUND)
             return
@@ -83,7 +84,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
     @database_sync_to_async
     def _find(self) -> Session | None:
         user = self.scope["user"]
-        if user is None:
+        if user is None or not is_login_in_force(self.scope["session"].session_key, user.pk):
             return None
         try:
             return access.get_session(user, self.scope["url_route"]["kwargs"]["public_id"])

@@ -3,7 +3,9 @@
 from django.urls import URLPattern, URLResolver, path
 
 from sessions_app.api.addresses import api_addresses
+from sessions_app.views.account import account, account_logins_end, account_name, account_password
 from sessions_app.views.actions import actions
+from sessions_app.views.audit import project_audit, site_audit
 from sessions_app.views.cache import cache, cache_csv
 from sessions_app.views.deletion import deletion
 from sessions_app.views.endpoint_tests import endpoint_test, endpoint_test_cancel, endpoint_tests
@@ -12,15 +14,25 @@ from sessions_app.views.imports import import_cancel, import_files, import_job
 from sessions_app.views.language import language
 from sessions_app.views.occupancy import occupancy, occupancy_csv, occupancy_json
 from sessions_app.views.passes import passes
+from sessions_app.views.people import (
+    invitation_create,
+    invitation_revoke,
+    member_leave,
+    member_remove,
+    member_role,
+    people,
+)
 from sessions_app.views.plays import play, plays
-from sessions_app.views.projects import project, project_list
+from sessions_app.views.projects import project, project_list, project_new
 from sessions_app.views.replay import replay, run_replay
 from sessions_app.views.rows import group_rows, row_picture, row_raw, row_text
 from sessions_app.views.runs import run, run_cancel, runs
+from sessions_app.views.secrets import secret_remove, secrets
 from sessions_app.views.session import session
 from sessions_app.views.session_list import session_list
 from sessions_app.views.summaries import summaries
 from sessions_app.views.theme import theme
+from sessions_app.views.tokens import token_revoke, tokens
 from sessions_app.views.updates import session_updates
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -32,11 +44,28 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("import/<int:job_id>/", import_job, name="import_job"),
     path("import/<int:job_id>/cancel/", import_cancel, name="import_cancel"),
     path("p/", project_list, name="project_list"),
+    path("p/new/", project_new, name="project_new"),
     path("p/<slug:slug>/", project, name="project"),
     path("p/<slug:slug>/endpoints/", endpoint_tests, name="endpoint_tests"),
     path("p/<slug:slug>/endpoints/<int:test_id>/", endpoint_test, name="endpoint_test"),
     path("p/<slug:slug>/endpoints/<int:test_id>/cancel/", endpoint_test_cancel, name="endpoint_test_cancel"),
     path("play/", plays, name="plays"),
+    path("p/<slug:slug>/people/", people, name="people"),
+    path("p/<slug:slug>/people/leave/", member_leave, name="member_leave"),
+    path("p/<slug:slug>/people/<int:member_id>/role/", member_role, name="member_role"),
+    path("p/<slug:slug>/people/<int:member_id>/remove/", member_remove, name="member_remove"),
+    path("p/<slug:slug>/people/invitations/", invitation_create, name="invitation_create"),
+    path("p/<slug:slug>/people/invitations/<int:invitation_id>/revoke/", invitation_revoke, name="invitation_revoke"),
+    path("p/<slug:slug>/tokens/", tokens, name="tokens"),
+    path("p/<slug:slug>/tokens/<int:token_id>/revoke/", token_revoke, name="token_revoke"),
+    path("p/<slug:slug>/keys/", secrets, name="secrets"),
+    path("p/<slug:slug>/keys/<int:secret_id>/remove/", secret_remove, name="secret_remove"),
+    path("p/<slug:slug>/audit/", project_audit, name="project_audit"),
+    path("audit/", site_audit, name="site_audit"),
+    path("account/", account, name="account"),
+    path("account/name/", account_name, name="account_name"),
+    path("account/password/", account_password, name="account_password"),
+    path("account/logins/end/", account_logins_end, name="account_logins_end"),
     path("s/<str:public_id>/", session, name="session"),
     path("s/<str:public_id>/play/", play, name="play"),
     path("s/<str:public_id>/events/", session_updates, name="session_updates"),

@@ -15,6 +15,8 @@ from sessions_app.models import PolicyRevision, Project, ProjectMember, Session
 from sessions_app.pages.session_list import SessionFilters, SessionLine, read_session_list
 
 NEWEST_SESSIONS = 10
+# The page of people has all of them.
+MOST_MEMBERS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,9 @@ def read_project_page(project: Project) -> ProjectPage:
         .order_by("-number")
         .first(),
         members=tuple(
-            ProjectMember.objects.filter(project_id=project.pk).select_related("user").order_by("user__username")
+            ProjectMember.objects.filter(project_id=project.pk)
+            .select_related("user")
+            .order_by("user__username")[:MOST_MEMBERS]
         ),
         sessions=read_session_list(sessions, SessionFilters()).lines[:NEWEST_SESSIONS],
         sessions_total=sessions.count(),
