@@ -28,7 +28,7 @@ DROP FUNCTION sessions_app_audit_is_append_only();
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("sessions_app", "0011_main_models"),
+        ("sessions_app", "0014_index_stored_rows"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
