@@ -109,7 +109,8 @@ def _is_over_threshold(session: Session) -> bool:
 
 def _make_pass(session_id: int, step: TurnStep, policy: CompactionPolicy) -> None:
     counter = site_counter()
-    passing = Passing(summarizer_for_policy(policy, counter), counter, is_before_request=True)
+    project_id = Session.objects.values_list("project_id", flat=True).get(pk=session_id)
+    passing = Passing(summarizer_for_policy(policy, counter, project_id), counter, is_before_request=True)
     try:
         run_pass_patiently(session_id, step, passing)
     except Session.DoesNotExist:
