@@ -9,6 +9,7 @@ from sessions_app.views.audit import project_audit, site_audit
 from sessions_app.views.cache import cache, cache_csv
 from sessions_app.views.deletion import deletion
 from sessions_app.views.endpoint_tests import endpoint_test, endpoint_test_cancel, endpoint_tests
+from sessions_app.views.exports import export_file, exports
 from sessions_app.views.health import health_page
 from sessions_app.views.imports import import_cancel, import_files, import_job
 from sessions_app.views.language import language
@@ -81,6 +82,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("s/<str:public_id>/occupancy/", occupancy, name="occupancy"),
     path("s/<str:public_id>/occupancy.json", occupancy_json, name="occupancy_json"),
     path("s/<str:public_id>/occupancy.csv", occupancy_csv, name="occupancy_csv"),
+    path("s/<str:public_id>/export/", exports, name="exports"),
+    path("s/<str:public_id>/export/session.<str:ending>", export_file, name="export_file"),
     path("s/<str:public_id>/cache/", cache, name="cache"),
     path("s/<str:public_id>/cache.csv", cache_csv, name="cache_csv"),
     path("s/<str:public_id>/replay/<int:number>/<int:step>/", replay, name="replay"),

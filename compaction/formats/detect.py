@@ -20,6 +20,7 @@ from compaction.formats.source_file import SourceFile
 class Format(StrEnum):
     """A transcript format, by the name it goes by in reports and in `open_source(format=...)`."""
 
+    OWN_EXPORT = "sessions-export"
     HERMES_STATE = "hermes-state"
     HERMES_EXPORT = "hermes-export"
     HERMES_TRANSCRIPT = "hermes-transcript"
@@ -41,6 +42,7 @@ class Format(StrEnum):
 
 
 LABELS = {
+    Format.OWN_EXPORT: "an export of this program",
     Format.HERMES_STATE: "a Hermes state.db",
     Format.HERMES_EXPORT: "a Hermes sessions export",
     Format.HERMES_TRANSCRIPT: "a Hermes transcript of one message per line",
@@ -67,6 +69,7 @@ _SEARCHED_LINES = 400
 _CLAUDE_TYPES = frozenset(
     {"user", "assistant", "system", "summary", "progress", "attachment", "file-history-snapshot", "queue-operation"}
 )
+_OWN_RECORDS = frozenset({"session", "row", "pass", "summary"})
 _CODEX_TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 _CODEX_LEGACY_TYPES = frozenset({"message", "reasoning", "function_call", "function_call_output"})
 
@@ -186,7 +189,16 @@ def _is_openhands(value: Json) -> bool:
     return "action" in value or "observation" in value
 
 
+def _is_own(value: Json) -> bool:
+    return value.get("format") == "hermes-sessions-export"
+
+
+def _is_own_record(value: Json) -> bool:
+    return value.get("record") in _OWN_RECORDS and (_is_own(value) or "number" in value or "born_seq" in value)
+
+
 _DOCUMENTS: Rules = (
+    (Format.OWN_EXPORT, _is_own),
     (Format.SWE_AGENT, lambda value: isinstance(value.get("history"), list) and "instance_id" not in value),
     (Format.ATIF, lambda value: str(value.get("schema_version", "")).startswith("ATIF")),
     (Format.GEMINI, _is_gemini),
@@ -205,6 +217,8 @@ _ITEMS: Rules = (
     (Format.OPENAI_CHAT, lambda item: "role" in item or _has_items_with(item, "messages", "role")),
 )
 _LINES: Rules = (
+    (Format.OWN_EXPORT, _is_own_record),
+    (Format.OWN_EXPORT, _is_own),
     (Format.CODEX, lambda item: "payload" in item and item.get("type") in _CODEX_TYPES),
     (Format.CLAUDE_CODE, _is_claude),
     (Format.PI, lambda item: item.get("type") == "session" and ("cwd" in item or "provider" in item)),

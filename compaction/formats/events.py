@@ -95,6 +95,7 @@ class PassRecorded:
     before: foreign id of the live row the summary stands in front of; None = at the place of the first id in
     `archived`, or at the end when that is empty.
     rewritten: rows that were replaced where they stood, in order; their originals are not named in `archived`.
+    is_defrag: the micro summary was only rewritten.
     Figures are as recorded; None when the source does not say.
     """
 
@@ -112,6 +113,7 @@ class PassRecorded:
     prompt: str | None = None
     opaque: bool = False
     line: int | None = None
+    is_defrag: bool = False
 
 
 @dataclass(frozen=True, slots=True)

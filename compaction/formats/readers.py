@@ -13,11 +13,13 @@ from compaction.formats.hermes_snapshot import read_hermes_snapshot
 from compaction.formats.hermes_state import read_hermes_state
 from compaction.formats.hermes_transcript import read_hermes_transcript
 from compaction.formats.openai_chat import read_openai_chat
+from compaction.formats.own_export import read_own_export
 from compaction.formats.source_file import SourceFile
 
 Reader = Callable[[SourceFile, ImportReport], Iterator[SourceSession]]
 
 READERS: dict[Format, Reader] = {
+    Format.OWN_EXPORT: read_own_export,
     Format.HERMES_STATE: read_hermes_state,
     Format.HERMES_EXPORT: read_hermes_export,
     Format.HERMES_SNAPSHOT: read_hermes_snapshot,

@@ -43,6 +43,7 @@ class RowShape(Schema):
     died_seq: int | None
     made_by_pass: int | None = Field(description="Number of the pass that inserted it.")
     archived_by_pass: int | None = Field(description="Number of the pass that took it out.")
+    replaces: int | None = Field(description="The row it stands for: the original of a pruned result.")
     message: JsonObject = Field(description="As a provider takes it.")
     by_person: bool
     tokens: int
@@ -89,6 +90,7 @@ def shape_row(row: MessageRow, *, raw: bool = False) -> RowShape:
         died_seq=row.died_seq,
         made_by_pass=None if row.made_by is None else row.made_by.number,
         archived_by_pass=None if row.archived_by is None else row.archived_by.number,
+        replaces=row.replaces_id,
         message=message_to_openai(message_of(row)),
         by_person=row.by_person,
         tokens=row.tokens,

@@ -36,6 +36,7 @@ _KINDS = {
     RowKind.BATCH_SUMMARY: (PassKind.BATCH, Outcome.COMPACTED, "batch_passes"),
     RowKind.PRUNE_STUB: (PassKind.PRUNE, Outcome.PRUNED, "prune_passes"),
 }
+_DEFRAG = (PassKind.DEFRAG, Outcome.DEFRAG, "defrag_passes")
 # How many ids one statement names.
 ID_BATCH = 5_000
 
@@ -126,7 +127,7 @@ class PassWriter:
 
     def _new_pass(self, event: PassRecorded, identity: str) -> CompactionPass:
         session = self._session
-        kind, outcome, column = _KINDS[event.kind]
+        kind, outcome, column = _DEFRAG if event.is_defrag else _KINDS[event.kind]
         session.last_seq += 1
         session.passes_total += 1
         setattr(session, column, getattr(session, column) + 1)

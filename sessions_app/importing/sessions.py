@@ -128,6 +128,8 @@ def _finish(session: Session, outcome: SessionImport) -> None:
         known = session.ended_at or session.started_at
         if known is not None:
             touch(session, known)
-    save_locked(session, *_FACT_COLUMNS, "passes_total", "micro_passes", "batch_passes", "prune_passes")
+    save_locked(
+        session, *_FACT_COLUMNS, "passes_total", "micro_passes", "defrag_passes", "batch_passes", "prune_passes"
+    )
     if outcome.has_changed:
         tell(session, EventKind.IMPORTED)

@@ -38,9 +38,9 @@ def test_lines_and_document_hold_the_same(past, reader, url):
 
 
 @pytest.mark.parametrize("read", [document, lines])
-def test_secrets_are_masked_and_the_export_says_so_unless_it_was_asked_not_to(read, rows, reader, url):
+def test_secrets_are_masked_and_the_export_says_so_unless_it_was_asked_not_to(read, rows, reader, writer, url):
     rows.append(user(f"my key is {SECRET}, keep it"))
-    masked, plain = read(reader, url), read(reader, url, redact="false")
+    masked, plain = read(reader, url), read(writer, url, redact="false")
     assert SECRET not in str(masked)
     assert "[REDACTED]" in str(masked)
     assert SECRET in str(plain)
@@ -48,8 +48,21 @@ def test_secrets_are_masked_and_the_export_says_so_unless_it_was_asked_not_to(re
     assert [one["redacted"] for one in head] == [True, False]
 
 
-def test_the_name_of_an_export_with_secrets_says_so(past, reader, url):
-    names = [reader.get(f"{url}/export", redact=word)["Content-Disposition"] for word in ("true", "false")]
+def test_a_token_that_may_only_read_gets_no_secrets(past, reader, url):
+    refused = reader.get(f"{url}/export", redact="false")
+    assert refused.status_code == 403
+    assert refused.json()["error"] == "forbidden"
+
+
+@pytest.mark.parametrize(("name", "media_type"), [("md", "text/markdown"), ("html", "text/html")])
+def test_a_session_can_be_had_as_a_text_or_a_page_to_read(name, media_type, past, reader, url):
+    answer = reader.get(f"{url}/export", format=name)
+    assert answer["Content-Type"].startswith(media_type)
+    assert "question 1" in b"".join(answer).decode()
+
+
+def test_the_name_of_an_export_with_secrets_says_so(past, writer, url):
+    names = [writer.get(f"{url}/export", redact=word)["Content-Disposition"] for word in ("true", "false")]
     assert [name.endswith('-unredacted.json"') for name in names] == [False, True]
 
 
