@@ -125,7 +125,7 @@ CHANNEL_REDIS_URL = env.redis_url("CHANNEL_REDIS_URL")
 if CHANNEL_REDIS_URL is not None and find_spec("channels_redis") is None:
     raise ImproperlyConfigured("CHANNEL_REDIS_URL needs a package that is missing: pip install channels-redis==4.3.0")
 CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
-    "default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}
+    "default": {"BACKEND": "sessions_app.fan_out.ProcessLayer"}
     if CHANNEL_REDIS_URL is None
     else {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [CHANNEL_REDIS_URL]}}
 }

@@ -6,6 +6,8 @@ answer 404 to strangers, so that nobody learns what exists. Somebody who may rea
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
@@ -26,6 +28,8 @@ from sessions_app.models import (
     ReplayRun,
     Session,
 )
+from sessions_app.queries.logins import logins_in_force
+from sessions_app.watchers import Watcher
 
 User = AbstractBaseUser | AnonymousUser
 WRITING_ROLES = (MemberRole.OWNER, MemberRole.EDITOR)
@@ -137,6 +141,22 @@ def get_managed_project(user: User, slug: str) -> Project:
 def may_administer(user: User) -> bool:
     """Whether the user looks after the site: its accounts and how it runs, but not what is in others' projects."""
     return bool(getattr(user, "is_superuser", False))
+
+
+def still_watching(watchers: Collection[Watcher]) -> set[Watcher]:
+    """Those of the watchers who are still logged in and may still read what they watch: for all live connections of a
+    process at once."""
+    projects = dict(Session.objects.filter(pk__in={one.session_id for one in watchers}).values_list("pk", "project_id"))
+    members = ProjectMember.objects.filter(
+        project_id__in=set(projects.values()), user_id__in={one.user_id for one in watchers}, user__is_active=True
+    )
+    reading = set(members.values_list("project_id", "user_id"))
+    logins = logins_in_force({one.login_key for one in watchers})
+    return {
+        one
+        for one in watchers
+        if (projects.get(one.session_id), one.user_id) in reading and (one.login_key, one.user_id) in logins
+    }
 
 
 def may_write(user: User, project: Project) -> bool:

@@ -6,19 +6,22 @@ by HTTP, where access is decided again. Messages:
     {"type": "snapshot", "seq": 41}                                 once, when connected
     {"type": "event", "seq": 44, "kind": "appended", "ids": [7]}    kind is an EventKind, or "replay" (ids: the run)
     {"type": "heartbeat", "seq": 44}                                what the newest number is
-    {"type": "resync"}                                              something may be lost
+    {"type": "resync"}                                              something was lost
 
 A number greater than the last one seen means: fetch everything after the last one seen. `ids` are only a hint; there
-are none when they would be too many, and a client that is slow may miss messages but never the next heartbeat.
-Clients have nothing to say; what they send is ignored.
+are none when they would be too many. A client that is slow gets one resync instead of what it could not take. Nothing
+heard for two heartbeats means that the connection is dead although nobody said so. Clients have nothing to say; what
+they send is ignored. Close codes: 4404 no such session, or not for you; 1013 try again later.
 """
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Final
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
+from django.db import DatabaseError
 from django.http import Http404
 
 from sessions_app import access
@@ -26,9 +29,13 @@ from sessions_app.live import group_of, live_hub
 from sessions_app.models import Session
 from sessions_app.notifications import REPLAY_KIND
 from sessions_app.queries.logins import is_login_in_force
+from sessions_app.watchers import Watcher
 
 # As HTTP's 404: there is no such session, or not for you.
 CLOSE_NOT_FOUND: Final = 4404
+CLOSE_TRY_AGAIN: Final = 1013
+# A client that waits longer for the hub to listen had better be told that nobody tells it anything.
+HUB_PATIENCE_SECONDS: float = 10.0
 
 
 class SessionConsumer(AsyncJsonWebsocketConsumer):
@@ -36,28 +43,60 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.session_id: int | None = None
+        self.watcher: Watcher | None = None
         self.seq = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve until the client is gone, however it went: also when this task is cancelled or fails."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await self._leave()
+
+    async def dispatch(self, message: Any) -> None:
+        """Messages of the hub go straight on: Channels would look after database connections in a thread for each."""
+        if not message["type"].startswith("session."):
+            await super().dispatch(message)
+            return
+        if self.watcher is not None:
+            handler = getattr(self, message["type"].replace(".", "_"))
+            await handler(message)
 
     async def connect(self) -> None:
         """Let members in. Strangers get the close code of something that does not exist."""
         await self.accept()
-        session = await self._find()
-        if session is None:
-            await self.close(CLOSE_NOT_FOUND)
+        try:
+            await self._enter()
+        except Session.DoesNotExist:
+            await self._shut_out(CLOSE_NOT_FOUND)
+        except (DatabaseError, TimeoutError):
+            await self._shut_out(CLOSE_TRY_AGAIN)
+
+    async def _enter(self) -> None:
+        user, session = self.scope["user"], await self._find()
+        if user is None or session is None:
+            await self._shut_out(CLOSE_NOT_FOUND)
             return
-        self.session_id = session.pk
-        await live_hub().watch(session.pk)
+        self.watcher = Watcher(session.pk, user.pk, self.scope["session"].session_key or "")
+        async with asyncio.timeout(HUB_PATIENCE_SECONDS):
+            await live_hub().watch(self.watcher)
         await self.channel_layer.group_add(group_of(session.pk), self.channel_name)
         # Read after joining: what happens from here on is told, what happened before is in the number.
         self.seq = await _newest_seq(session.pk)
         await self.send_json({"type": "snapshot", "seq": self.seq})
 
-    async def disconnect(self, code: int) -> None:
-        """Leave the group."""
-        if self.session_id is not None:
-            live_hub().unwatch(self.session_id)
-            await self.channel_layer.group_discard(group_of(self.session_id), self.channel_name)
+    async def _shut_out(self, code: int) -> None:
+        """Close from this side. Leave first: nothing may be sent behind the close."""
+        await self._leave()
+        await self.close(code)
+
+    async def _leave(self) -> None:
+        """Leave hub and group. A client that is gone must not be counted, or told anything, ever after."""
+        if self.watcher is None:
+            return
+        watcher, self.watcher = self.watcher, None
+        live_hub().unwatch(watcher)
+        await self.channel_layer.group_discard(group_of(watcher.session_id), self.channel_name)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **kwargs: Any) -> None:
         """Ignore what a client says."""
@@ -72,8 +111,8 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
 
     async def session_heartbeat(self, message: dict[str, Any]) -> None:
         """Pass the newest number on, unless the person has lost access or their login has ended meanwhile."""
-        if await self._find() is None:
-            await self.close(CLOSE_NOT_FOUND)
+        if self.watcher is None or not live_hub().may_watch(self.watcher):
+            await self._shut_out(CLOSE_NOT_FOUND)
             return
         await self.send_json({"type": "heartbeat", "seq": message["seq"]})
 

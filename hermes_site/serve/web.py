@@ -38,6 +38,8 @@ def main(listener_descriptor: int, ready_descriptor: int) -> None:
         # Loading the settings has set up logging; uvicorn's own setup would print every line twice.
         log_config=None,
         access_log=False,
+        # Messages are a hundred bytes: compressing them would cost memory and time for each client and save nothing.
+        ws_per_message_deflate=False,
     )
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     AnnouncingServer(config, ready_descriptor).run(sockets=[socket.socket(fileno=listener_descriptor)])

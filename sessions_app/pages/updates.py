@@ -33,7 +33,10 @@ class Updates:
 
 
 def read_updates(session: Session, after_seq: int, outlook: Outlook) -> Updates:
-    """What a page that has seen everything up to `after_seq` lacks."""
+    """What a page that has seen everything up to `after_seq` lacks. One that has seen more than there is, because the
+    data came back from a copy, lacks everything."""
+    if after_seq > session.last_seq:
+        return Updates(session.last_seq, (), False)
     kinds = set(
         SessionEvent.objects.filter(session_id=session.pk, seq__gt=after_seq).values_list("kind", flat=True).distinct()
     )

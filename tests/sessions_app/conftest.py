@@ -1,9 +1,20 @@
-"""Sessions with rows and passes, made by the services themselves."""
+"""Sessions with rows and passes, made by the services themselves, and the site served to websockets."""
+
+import threading
+from contextlib import contextmanager
 
 import pytest
+import uvicorn
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.test import Client
 from row_builder import RowBuilder
+from websockets.sync.client import connect
 
 from sessions_app import services
+from sessions_app.models import MemberRole
+
+PATIENCE_SECONDS = 20
 
 
 @pytest.fixture
@@ -19,3 +30,52 @@ def session(project):
 @pytest.fixture
 def rows(session):
     return RowBuilder(session.pk)
+
+
+class ReadyServer(uvicorn.Server):
+    def __init__(self, config):
+        super().__init__(config)
+        self.is_ready = threading.Event()
+
+    async def startup(self, sockets=None):
+        await super().startup(sockets)
+        self.is_ready.set()
+
+
+@pytest.fixture
+def web_port(db):
+    from hermes_site.asgi import application
+
+    config = uvicorn.Config(application, port=0, lifespan="off", log_config=None, timeout_graceful_shutdown=1)
+    server = ReadyServer(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    assert server.is_ready.wait(PATIENCE_SECONDS)
+    yield server.servers[0].sockets[0].getsockname()[1]
+    server.should_exit = True
+    thread.join(PATIENCE_SECONDS)
+    assert not thread.is_alive()
+
+
+@pytest.fixture
+def member(project):
+    person = User.objects.create_user("mira")
+    services.add_member(project, person, MemberRole.VIEWER)
+    return person
+
+
+@pytest.fixture
+def socket_for(web_port, session):
+    @contextmanager
+    def opened(person, public_id=session.public_id, origin=f"http://127.0.0.1:{web_port}", **more):
+        headers = {}
+        if person is not None:
+            client = Client()
+            client.force_login(person)
+            name = settings.SESSION_COOKIE_NAME
+            headers["Cookie"] = f"{name}={client.cookies[name].value}"
+        url = f"ws://127.0.0.1:{web_port}/ws/s/{public_id}/"
+        with connect(url, additional_headers=headers, origin=origin, proxy=None, **more) as socket:
+            yield socket
+
+    return opened

@@ -1,73 +1,19 @@
 """Live updates over a real web server, a real websocket and PostgreSQL's own NOTIFY."""
 
 import json
-import threading
-from contextlib import contextmanager
 
 import psycopg
 import pytest
-import uvicorn
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.test import Client
 from row_builder import COUNTER, assistant, user
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import connect
 
 from sessions_app import live, services
-from sessions_app.models import MemberRole, ProjectMember
+from sessions_app.models import ProjectMember
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PATIENCE_SECONDS = 20
-
-
-class ReadyServer(uvicorn.Server):
-    def __init__(self, config):
-        super().__init__(config)
-        self.is_ready = threading.Event()
-
-    async def startup(self, sockets=None):
-        await super().startup(sockets)
-        self.is_ready.set()
-
-
-@pytest.fixture
-def web_port(db):
-    from hermes_site.asgi import application
-
-    server = ReadyServer(uvicorn.Config(application, port=0, lifespan="off", log_config=None))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    assert server.is_ready.wait(PATIENCE_SECONDS)
-    yield server.servers[0].sockets[0].getsockname()[1]
-    server.should_exit = True
-    thread.join(PATIENCE_SECONDS)
-    assert not thread.is_alive()
-
-
-@pytest.fixture
-def member(project):
-    person = User.objects.create_user("mira")
-    services.add_member(project, person, MemberRole.VIEWER)
-    return person
-
-
-@pytest.fixture
-def socket_for(web_port, session):
-    @contextmanager
-    def opened(person, public_id=session.public_id, origin=f"http://127.0.0.1:{web_port}"):
-        headers = {}
-        if person is not None:
-            client = Client()
-            client.force_login(person)
-            name = settings.SESSION_COOKIE_NAME
-            headers["Cookie"] = f"{name}={client.cookies[name].value}"
-        url = f"ws://127.0.0.1:{web_port}/ws/s/{public_id}/"
-        with connect(url, additional_headers=headers, origin=origin, proxy=None) as socket:
-            yield socket
-
-    return opened
 
 
 def read(socket):
@@ -167,7 +113,8 @@ def test_after_a_broken_database_connection_clients_are_told_to_resync_and_hear_
         read(socket)
         with psycopg.connect(database_url, autocommit=True) as admin:
             ended = admin.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN hermes_sessions'"
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s",
+                [live.APPLICATION_NAME],
             ).fetchall()
         assert len(ended) == 1
         assert read(socket) == {"type": "resync"}
