@@ -11,6 +11,7 @@ from sessions_app.models import PassKind, Session
 from sessions_app.pages.cache import CacheAssumption, assume
 from sessions_app.pages.cache_page import CacheView
 from sessions_app.pages.ledger import LedgerFilter
+from sessions_app.pages.next_pass import NextChoice, NextKind
 from sessions_app.pages.session_list import Period, SessionFilters, SessionOrder
 from sessions_app.pages.transcript import Place, RowFilter
 
@@ -203,6 +204,20 @@ class CacheForm(forms.Form):
         """Where the table goes on."""
         self.is_valid()
         return self.cleaned_data.get("before")
+
+
+class NextForm(forms.Form):
+    """Which pass to come is shown, and whether with a summary."""
+
+    kind = forms.ChoiceField(required=False, choices=[(one.value, one.value) for one in NextKind])
+    # `with` is a word of Python.
+    vars()["with"] = forms.ChoiceField(required=False, choices=[("extractive", "extractive")])
+
+    def choice(self) -> NextChoice:
+        """What was asked for, leaving out whatever is not valid."""
+        self.is_valid()
+        asked = self.cleaned_data
+        return NextChoice(NextKind(asked.get("kind") or ""), bool(asked.get("with")))
 
 
 class UpdatesForm(forms.Form):

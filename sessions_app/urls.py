@@ -25,7 +25,7 @@ from sessions_app.views.people import (
 )
 from sessions_app.views.plays import play, plays
 from sessions_app.views.projects import project, project_list, project_new
-from sessions_app.views.replay import replay, run_replay
+from sessions_app.views.replay import next_pass, replay, replay_start, run_replay
 from sessions_app.views.rows import group_rows, row_picture, row_raw, row_text
 from sessions_app.views.runs import run, run_cancel, runs
 from sessions_app.views.secrets import secret_remove, secrets
@@ -86,6 +86,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("s/<str:public_id>/export/session.<str:ending>", export_file, name="export_file"),
     path("s/<str:public_id>/cache/", cache, name="cache"),
     path("s/<str:public_id>/cache.csv", cache_csv, name="cache_csv"),
+    path("s/<str:public_id>/next/", next_pass, name="next_pass_start"),
+    path("s/<str:public_id>/next/<int:step>/", next_pass, name="next_pass"),
+    path("s/<str:public_id>/replay/<int:number>/", replay_start, name="replay_start"),
     path("s/<str:public_id>/replay/<int:number>/<int:step>/", replay, name="replay"),
     path("s/<str:public_id>/runs/", runs, name="runs"),
     path("s/<str:public_id>/runs/<int:run_id>/", run, name="run"),

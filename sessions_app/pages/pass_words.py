@@ -27,6 +27,8 @@ OUTCOMES = {
     Outcome.PRUNED: gettext_lazy("pruned"),
     Outcome.TRUNCATED: gettext_lazy("truncated"),
 }
+# A pass that was planned and not made, on the page that shows what comes next.
+PLANNED = "planned"
 FAILED = frozenset(outcome.value for outcome in Outcome if outcome.is_failure)
 REASONS = {
     "timeout": gettext_lazy("the summarizer gave no reply in time"),
@@ -70,6 +72,8 @@ REASONS = {
 
 def outcome_words(facts: PassFacts) -> str:
     """The outcome for people; one that is not known here is shown as it is stored."""
+    if facts.outcome == PLANNED:
+        return _("planned, nobody asked")
     words = {outcome.value: text for outcome, text in OUTCOMES.items()}
     return str(words.get(facts.outcome, facts.outcome))
 

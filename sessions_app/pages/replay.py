@@ -66,7 +66,7 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class ReplayPage:
-    """One step. Of edit, sent and diff only what the step shows is there."""
+    """One step. Of edit, sent and diff only what the step shows is there. is_plan: the pass has not been made."""
 
     session: Session
     run: ReplayRun | None
@@ -84,6 +84,7 @@ class ReplayPage:
     diff: WordDiff | None = None
     reply: str | None = None
     earlier: str | None = None
+    is_plan: bool = False
 
     @property
     def is_simulated(self) -> bool:
@@ -230,18 +231,20 @@ def summary_texts(page: ReplayPage) -> tuple[str | None, str | None]:
     return (None if before is None else before.text), revision.text
 
 
-def session_scrubber(session: Session, made_by: CompactionPass) -> Scrubber:
-    """A session's events."""
+def session_scrubber(session: Session, made_by: CompactionPass | None) -> Scrubber:
+    """A session's events, and where the pass is among them; without one only the events."""
     curve = draw_curve(read_curve_points(session)[0])
     marks = [
         mark_of(
             one,
             curve.left_pct(one.seq),
             reverse("replay", args=[session.public_id, one.number, first_step(one)]),
-            made_by.number,
+            0 if made_by is None else made_by.number,
         )
         for one in read_marked_passes(session)
     ]
+    if made_by is None:
+        return Scrubber(curve, lay_out(marks), 0.0, "")
     words = _("pass {} of {}, event {} of {}").format(
         made_by.number, session.passes_total, made_by.seq, session.last_seq
     )

@@ -17,7 +17,7 @@ from sessions_app.pages.flow import Key
 from sessions_app.pages.row_source import SourceRow, read_rows
 from sessions_app.pages.row_view import argument_line
 from sessions_app.pages.summary_text import unframed
-from sessions_app.queries.moments import row_ids_as_of
+from sessions_app.queries.moments import live_rows, row_ids_as_of
 from sessions_app.queries.replay_rows import fed_rows
 from sessions_app.rendering.markdown import without_terminal_codes
 
@@ -87,6 +87,8 @@ class _Change:
 
 def read_edit(session: Session, facts: PassFacts, *, show_all: bool = False) -> EditView:
     """The edit of a recorded pass or of a step of a run."""
+    if isinstance(facts, ReplayStep) and facts.pk is None:
+        return edit_of_plan(session, facts, show_all)
     if isinstance(facts, ReplayStep):
         return edit_of_step(session, facts, show_all)
     assert isinstance(facts, CompactionPass)
@@ -117,6 +119,17 @@ def edit_of_step(session: Session, step: ReplayStep, show_all: bool) -> EditView
     simulated = simulated_rows(step)
     inserted = [simulated_line(one, "+", step.number) for one in edit.get("inserted") or ()]
     return build(session, step, change, shown, by_id, {}, inserted, None, show_all, simulated)
+
+
+def edit_of_plan(session: Session, step: ReplayStep, show_all: bool) -> EditView:
+    """The same for a pass that has not been made: before it are the rows that live now."""
+    edit = step.edit or {}
+    before = tuple(live_rows(session.pk).values_list("id", flat=True))
+    change = _Change(before, frozenset(edit.get("archived") or ()), frozenset(edit.get("superseded") or ()))
+    shown = neighbourhood(change)
+    by_id = rows_by_id(session, shown)
+    inserted = [simulated_line(one, "+", step.number) for one in edit.get("inserted") or ()]
+    return build(session, step, change, shown, by_id, summary_names(session, by_id.values()), inserted, None, show_all)
 
 
 def rows_before_step(session: Session, step: ReplayStep) -> tuple[int, ...]:

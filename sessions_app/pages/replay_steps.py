@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from sessions_app.models import CompactionPass, PassFacts, PassKind, PassOrigin
-from sessions_app.pages.pass_words import is_failed, outcome_words, reason_words
+from sessions_app.pages.pass_words import PLANNED, is_failed, outcome_words, reason_words
 from sessions_app.templatetags.site import number
 
 
@@ -54,6 +54,8 @@ def step_names(facts: PassFacts) -> tuple[StepName, ...]:
         return (StepName.ZONES, StepName.TELEMETRY)
     asked = {PassKind.MICRO: _MICRO, PassKind.DEFRAG: _DEFRAG, PassKind.BATCH: _BATCH, PassKind.PRUNE: _PRUNE}
     steps = asked[PassKind(facts.kind)]
+    if facts.outcome == PLANNED:
+        return tuple(step for step in steps if step is not StepName.REPLY)
     if is_unasked(facts):
         steps = tuple(step for step in steps if step is not StepName.REPLY)
     return (*steps, *(_COMMIT if has_edit(facts) else ()), StepName.TELEMETRY)

@@ -1,0 +1,138 @@
+"""What the next pass would do, shown as a replay before it is made; and where a replay begins."""
+
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from row_builder import RowBuilder
+from talk import Talk, passes
+
+from sessions_app import services
+from sessions_app.models import MemberRole, MessageRow, SessionEvent
+
+pytestmark = pytest.mark.django_db
+MICRO = {"compression": {"micro_compact": True, "target_ratio": 0.1, "threshold_floor": "off", "threshold": 0.5}}
+
+
+@pytest.fixture
+def project(project):
+    services.save_policy(project.pk, MICRO, None)
+    project.refresh_from_db()
+    return project
+
+
+@pytest.fixture
+def session(project):
+    return services.create_session(project, "A long talk", window_tokens=16_000, model="main")
+
+
+@pytest.fixture
+def client(project):
+    person = User.objects.create_user("olga")
+    services.add_member(project, person, MemberRole.VIEWER)
+    client = Client()
+    client.force_login(person)
+    return client
+
+
+def page(client, path):
+    response = client.get(path)
+    assert response.status_code == 200, path
+    return response.content.decode()
+
+
+def steps_of(html):
+    part = html[html.index('<nav class="steps"') :]
+    return re.findall(r">([A-Z][a-z ]+?)(?: <svg.*?</svg>)?<small>", part[: part.index("</nav>")], re.S)
+
+
+def a_talk(rows, turns=6):
+    talk = Talk(rows)
+    for number in range(turns):
+        talk.turn(number, words=200)
+    return talk
+
+
+def test_without_asking_anybody_the_next_pass_is_shown_up_to_the_text_it_would_send(client, session, rows):
+    a_talk(rows)
+    html = page(client, f"/s/{session.public_id}/next/1/")
+    assert steps_of(html) == ["Zones", "Exchange", "Sent text"]
+    assert "planned, no model asked, nothing is stored" in html
+    sent = page(client, f"/s/{session.public_id}/next/3/")
+    assert "line of c1" in sent
+
+
+def test_with_an_extractive_summary_it_goes_on_to_the_edit_and_both_sides_are_filled(client, session, rows):
+    a_talk(rows)
+    html = page(client, f"/s/{session.public_id}/next/5/?with=extractive")
+    assert steps_of(html) == ["Zones", "Exchange", "Sent text", "Reply", "Edit", "Database", "Telemetry"]
+    before, after = html[html.index("<h2>Before") :].split("<h2>After", 1)
+    assert before.count("out-row") == 3
+    assert after.count("in-row") == 1
+    assert 'href="/s/' in html
+    for step in (4, 6, 7):
+        assert "with=extractive" in page(client, f"/s/{session.public_id}/next/{step}/?with=extractive")
+    assert client.get(f"/s/{session.public_id}/next/8/?with=extractive").status_code == 404
+
+
+def test_looking_at_the_next_pass_stores_nothing(client, session, rows):
+    a_talk(rows)
+    before = (MessageRow.objects.count(), SessionEvent.objects.count(), rows.session.state, passes(rows))
+    for tail in ("1/", "3/", "5/?with=extractive", "5/?kind=batch&with=extractive"):
+        page(client, f"/s/{session.public_id}/next/{tail}")
+    assert (MessageRow.objects.count(), SessionEvent.objects.count(), rows.session.state, passes(rows)) == before
+
+
+def test_what_is_shown_is_what_the_pass_then_does(client, session, rows):
+    talk = a_talk(rows)
+    html = page(client, f"/s/{session.public_id}/next/2/")
+    first, last = re.search(r"<b>(\d+)–(\d+)</b>", html).groups()
+    talk.finalize()
+    made = passes(rows)[0]
+    assert (made.exchanges[0]["first"][0], made.exchanges[0]["last"][0]) == (int(first), int(last))
+
+
+def test_a_batch_can_be_looked_at_before_somebody_asks_for_it(client, session, rows):
+    a_talk(rows, turns=10)
+    html = page(client, f"/s/{session.public_id}/next/1/?kind=batch&with=extractive")
+    assert steps_of(html) == ["Zones", "Earlier summary", "Sent text", "Reply", "Edit", "Database", "Telemetry"]
+
+
+def test_where_nothing_would_happen_the_page_says_why(client, session, rows):
+    rows.turns(1)
+    html = page(client, f"/s/{session.public_id}/next/1/")
+    assert "nothing would happen now" in html
+    assert "No pass:" in html
+
+
+def test_an_empty_session_has_a_page_for_its_next_pass(client, session):
+    assert "nothing would happen now" in page(client, f"/s/{session.public_id}/next/")
+
+
+def test_a_replay_without_a_step_leads_to_where_looking_begins(client, session, rows):
+    talk = a_talk(rows)
+    talk.finalize()
+    answer = client.get(f"/s/{session.public_id}/replay/1/")
+    assert answer.status_code == 302
+    assert answer["Location"] == f"/s/{session.public_id}/replay/1/1/"
+    assert client.get(f"/s/{session.public_id}/replay/99/").status_code == 404
+
+
+def test_strangers_see_no_pass_to_come(session, rows):
+    stranger = Client()
+    stranger.force_login(User.objects.create_user("nobody"))
+    assert stranger.get(f"/s/{session.public_id}/next/1/").status_code == 404
+
+
+def test_the_queries_for_the_next_pass_do_not_grow_with_the_session(client, project):
+    counts = []
+    for turns in (8, 40):
+        session = services.create_session(project, f"{turns} turns", window_tokens=16_000, model="main")
+        a_talk(RowBuilder(session.pk), turns)
+        with CaptureQueriesContext(connection) as captured:
+            page(client, f"/s/{session.public_id}/next/5/?with=extractive")
+        counts.append(len(captured))
+    assert counts[1] <= counts[0] + 2 <= 45
