@@ -1,14 +1,37 @@
 // The live connection of a session's page: one websocket that says by number what is new, and HTTP that fetches it.
 //
 // The socket tells {"type": "snapshot" | "event" | "heartbeat" | "resync", "seq": n}. Whatever it says, the page asks
-// for everything after the last event it has shown, so a lost message costs nothing and a gap closes itself. The page
-// pauses while it is hidden and catches up when it is looked at again. Some close codes end the connection for good.
+// for everything after the last event it has shown, so a lost message costs nothing and a gap closes itself. Silence
+// longer than two heartbeats means that the connection is dead although nobody said so. The page pauses while it is
+// hidden or offline and catches up when it is looked at again. Some close codes, and some answers to what is fetched,
+// end the connection for good.
 
-const FIRST_PAUSE_MS = 500;
+const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 const REFRESH_EVERY_MS = 1_500;
+// The site says something every 15 seconds.
+const SILENCE_MS = 40_000;
+const LISTEN_EVERY_MS = 5_000;
+// A request into a connection that is dead would wait for ever, and with it all that come after.
+const ANSWER_WITHIN_MS = 30_000;
+// After a broken connection of the site all pages are told to catch up, and should not do so in the same moment.
+const RESYNC_WITHIN_MS = 1_000;
 // Codes after which trying again can't help: no such session, not logged in, not allowed.
-const TERMINAL = new Set([4401, 4403, 4404]);
+const TERMINAL = new Map([
+  [4401, "denied"],
+  [4403, "denied"],
+  [4404, "ended"],
+  [401, "denied"],
+  [403, "denied"],
+  [404, "ended"],
+  [410, "ended"],
+]);
+
+// How long to wait before the next attempt. Full jitter: the pages that lost one server must not come back at once.
+export function pauseMs(failures, chance = Math.random()) {
+  const most = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(failures, 16));
+  return Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS / 4 + chance * most);
+}
 
 class Badge {
   constructor(element) {
@@ -32,15 +55,18 @@ export class LiveConnection {
     this.socket = null;
     this.failures = 0;
     this.timer = 0;
+    this.heardAt = 0;
     this.isOver = false;
   }
 
   start() {
     document.addEventListener("visibilitychange", () => (document.hidden ? this.pause() : this.resume()));
+    document.addEventListener("live-refused", (event) => this.end(event.detail));
     addEventListener("online", () => this.resume());
-    addEventListener("offline", () => this.badge.show("offline"));
+    addEventListener("offline", () => this.cutOff());
     addEventListener("pagehide", () => this.pause());
     addEventListener("pageshow", (event) => event.persisted && this.resume());
+    setInterval(() => this.listen(), LISTEN_EVERY_MS);
     if (!document.hidden) this.open();
   }
 
@@ -49,32 +75,50 @@ export class LiveConnection {
     const scheme = location.protocol === "https:" ? "wss" : "ws";
     const socket = new WebSocket(`${scheme}://${location.host}/ws/s/${this.page.id}/`);
     this.socket = socket;
+    this.heardAt = Date.now();
     socket.addEventListener("message", (event) => socket === this.socket && this.hear(JSON.parse(event.data)));
     socket.addEventListener("close", (event) => socket === this.socket && this.lost(event.code));
   }
 
   hear(message) {
+    this.heardAt = Date.now();
     if (message.type === "snapshot") {
       this.failures = 0;
       this.badge.show("connected");
     }
     if (message.kind === "replay") document.dispatchEvent(new CustomEvent("run-progress", { detail: message.ids }));
-    else if (message.type === "resync" || message.seq > this.page.seq) this.page.catchUp();
+    else if (message.type === "resync") setTimeout(() => this.page.catchUp(), Math.random() * RESYNC_WITHIN_MS);
+    else if (message.seq > this.page.seq) this.page.catchUp();
+  }
+
+  // By the clock and not by a timer of its own: timers stand still while the machine sleeps.
+  listen() {
+    if (!this.socket || Date.now() - this.heardAt < SILENCE_MS) return;
+    this.pause();
+    this.lost();
   }
 
   lost(code) {
     this.socket = null;
     if (TERMINAL.has(code)) {
-      this.isOver = true;
-      this.badge.show(code === 4404 ? "ended" : "denied");
+      this.end(TERMINAL.get(code));
       return;
     }
     if (document.hidden) return;
     this.badge.show(navigator.onLine === false ? "offline" : "waiting");
-    // Full jitter: many pages that lost one server must not come back at once.
-    const most = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.failures);
+    this.timer = setTimeout(() => this.open(), pauseMs(this.failures));
     this.failures += 1;
-    this.timer = setTimeout(() => this.open(), FIRST_PAUSE_MS / 2 + Math.random() * most);
+  }
+
+  end(state) {
+    this.isOver = true;
+    this.pause();
+    this.badge.show(state);
+  }
+
+  cutOff() {
+    this.pause();
+    if (!this.isOver) this.badge.show("offline");
   }
 
   pause() {
@@ -101,33 +145,40 @@ export class LivePage {
     this.rows = document.getElementById("rows");
     this.isBusy = false;
     this.isBehind = false;
+    this.failures = 0;
+    this.retryTimer = 0;
     this.refreshTimer = 0;
   }
 
-  // One catch-up at a time; what is heard meanwhile asks for one more.
+  // One catch-up at a time; what is heard meanwhile asks for one more, and one that failed is made up for later.
   async catchUp() {
     this.isBehind = true;
     if (this.isBusy) return;
     this.isBusy = true;
+    clearTimeout(this.retryTimer);
     try {
       while (this.isBehind) {
         this.isBehind = false;
         await this.fetchUpdates();
       }
+      this.failures = 0;
+    } catch {
+      this.failures += 1;
+      this.retryTimer = setTimeout(() => this.catchUp(), pauseMs(this.failures));
     } finally {
       this.isBusy = false;
     }
   }
 
   async fetchUpdates() {
-    const answer = await fetch(`${this.address}&after=${this.seq}`, { headers: { Accept: "text/html" } });
-    if (!answer.ok || answer.redirected) return;
+    const answer = await ask(`${this.address}&after=${this.seq}`);
+    if (!answer) return;
     const root = parse(await answer.text()).querySelector("[data-seq]");
     const isPlain = root.dataset.plain === "yes";
     this.swapParts(root);
     if (this.rows && this.rows.dataset.filter !== "archived" && isPlain) this.append(root.querySelector("[data-items]"));
     else if (!isPlain || !this.rows) this.refreshSoon();
-    this.seq = Math.max(this.seq, Number(root.dataset.seq));
+    this.seq = Number(root.dataset.seq);
     document.dispatchEvent(new CustomEvent("session-updated", { detail: { seq: this.seq, isPlain } }));
   }
 
@@ -167,9 +218,15 @@ export class LivePage {
 
   // Parts that can't be mended row by row are read anew from this very address; what was open stays open.
   async refresh() {
-    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-    if (!answer.ok || answer.redirected) return;
-    const fresh = parse(await answer.text());
+    let text;
+    try {
+      text = await (await ask(location.href))?.text();
+    } catch {
+      this.refreshTimer = setTimeout(() => this.refresh(), pauseMs(4));
+      return;
+    }
+    if (!text) return;
+    const fresh = parse(text);
     for (const old of document.querySelectorAll("[data-refresh]")) {
       const part = fresh.getElementById(old.id);
       if (!part || old.contains(document.activeElement?.closest("input, select, textarea"))) continue;
@@ -181,6 +238,16 @@ export class LivePage {
     }
     this.rows = document.getElementById("rows");
   }
+}
+
+// The answer; null when it says that the page has nothing to ask for any more. Raises an error when asking again may help.
+async function ask(address) {
+  const answer = await fetch(address, { headers: { Accept: "text/html" }, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+  // Sent elsewhere: to the login.
+  const refusal = answer.redirected ? "denied" : TERMINAL.get(answer.status);
+  if (refusal) document.dispatchEvent(new CustomEvent("live-refused", { detail: refusal }));
+  else if (!answer.ok) throw new Error(`the site answered ${answer.status}`);
+  return refusal ? null : answer;
 }
 
 // The first item the reader sees, and where: after a swap the same item is put at the same height.
