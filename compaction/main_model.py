@@ -202,6 +202,21 @@ def read_main_model(block: object) -> MainModelReading:
     return _with_endpoint_problem(MainModel(**values), problems)
 
 
+def canonical_block(block: object) -> object:
+    """The `model` block with every key under its usual name, and a name alone as a block. What is neither stays as it
+    is, and so does a key whose usual name stands beside it."""
+    if isinstance(block, str):
+        return {"default": block.strip()} if block.strip() else {}
+    if not isinstance(block, Mapping):
+        return {} if block is None else block
+    return {_usual_name(str(key), block): value for key, value in block.items()}
+
+
+def _usual_name(key: str, block: Mapping[str, Any]) -> str:
+    usual = _SPELLINGS.get(key, key)
+    return key if usual in block else usual
+
+
 def _read_key(key: str, given: object, values: dict[str, Any], problems: list[SettingProblem]) -> None:
     path = f"{MODEL}.{key}"
     if key in SECRET_KEYS:

@@ -16,6 +16,7 @@ RUN_REPLAY: Final = "sessions_app.jobs.run_replay"
 RUN_IMPORT: Final = "sessions_app.jobs.run_import"
 RUN_PLAY: Final = "sessions_app.jobs.run_play"
 RUN_ENDPOINT_TEST: Final = "sessions_app.jobs.run_endpoint_test"
+RUN_TRIAL: Final = "sessions_app.jobs.run_trial"
 
 
 def session_lock(session_id: int) -> str:
@@ -53,3 +54,8 @@ def defer_play(play_id: int, ticket: int, wait_seconds: float) -> None:
     """Ask for the next step of a play, after a wait."""
     wait = {"seconds": wait_seconds} if wait_seconds > 0 else None
     app.configure_task(RUN_PLAY, lock=f"play-{play_id}", schedule_in=wait).defer(play_id=play_id, ticket=ticket)
+
+
+def defer_trial(trial_id: int, project_id: int) -> None:
+    """Ask for a trial of settings. Trials of one project run one after the other: a later one ends an earlier one."""
+    app.configure_task(RUN_TRIAL, lock=f"trial-{project_id}").defer(trial_id=trial_id)

@@ -16,10 +16,11 @@ from sessions_app import deferring
 from sessions_app.endpoint_tests import run_endpoint_test as run_stored_test
 from sessions_app.finalizing import finalize_turns
 from sessions_app.import_jobs import run_import_job
-from sessions_app.models import ReplayRun, Session, TurnStep
+from sessions_app.models import PolicyTrial, ReplayRun, Session, TurnStep
 from sessions_app.passes.by_hand import make_requested_pass
 from sessions_app.passes.passing import Passing
 from sessions_app.plays import run_play as run_stored_play
+from sessions_app.policy_trials import run_trial as run_policy_trial
 from sessions_app.replay_runs import run_replay as run_stored_replay
 from sessions_app.session_policy import policy_of
 from sessions_app.summarizers import summarizer_for_policy, summarizer_for_run
@@ -77,6 +78,13 @@ def run_endpoint_test(test_id: int) -> None:
 def run_play(play_id: int, ticket: int) -> None:
     """Take the steps of a play that are due."""
     run_stored_play(play_id, ticket, site_counter())
+
+
+@app.task(name=deferring.RUN_TRIAL)
+def run_trial(trial_id: int) -> None:
+    """Try settings on a project's newest sessions. A trial that is gone needs nothing."""
+    if PolicyTrial.objects.filter(pk=trial_id).exists():
+        run_policy_trial(trial_id, site_counter())
 
 
 @app.periodic(cron="* * * * * */15")

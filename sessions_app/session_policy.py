@@ -9,17 +9,18 @@ them; the settings page shows what was wrong with them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
 from django.conf import settings
 
-from compaction.main_model import MainModel, read_main_model
+from compaction.main_model import MODEL, MainModel, read_main_model
 from compaction.policy import CompactionPolicy
 from compaction.policy_reading import PolicyReading, read_layers
 from compaction.threshold import Threshold, Window, effective_threshold
-from sessions_app.models import PolicyRevision, Project, Session
+from sessions_app.models import PolicyRevision, Project, Session, SessionPolicyRevision
 from sessions_app.windows import resolve_window
 
 Blocks = Mapping[str, Any]
@@ -76,6 +77,28 @@ def merge_blocks(layers: Iterable[Blocks]) -> dict[str, Any]:
 def newest_revision(project: Project) -> PolicyRevision | None:
     """The revision whose settings are in force; None for a project that was made without one."""
     return project.policy_revisions.order_by("-number").first()
+
+
+def newest_own_revision(session: Session) -> SessionPolicyRevision | None:
+    """The newest of what was set for this session alone; None when nobody ever did."""
+    return session.policy_revisions.order_by("-number").first()
+
+
+def blocks_of_project(project: Project) -> dict[str, Any]:
+    """What a project sets itself, its main model included, as one configuration."""
+    named = {"default": project.main_model, "context_length": project.window_tokens}
+    known = {key: value for key, value in named.items() if value}
+    model = {**known, **project.main_model_settings}
+    return {**project.policy_settings, **({MODEL: model} if model else {})}
+
+
+def with_main_model(project: Project, block: Mapping[str, Any]) -> Project:
+    """The project as it would be with this `model` block; not to be saved."""
+    model = read_main_model(block).model
+    other = copy(project)
+    other.main_model_settings, other.main_model = dict(block), model.model or None
+    other.window_tokens = model.window_tokens
+    return other
 
 
 def model_of(session: Session) -> str | None:

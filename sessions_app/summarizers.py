@@ -76,7 +76,7 @@ def summarizer_for_policy(policy: CompactionPolicy, counter: TokenCounter, proje
     """The summarizer for recorded passes under `policy`. Settings that name no endpoint make passes fail with their
     reason; they never make the turn fail. project_id: whose stored keys may be named; without one there are none."""
     auxiliary = policy.auxiliary
-    if _is_offline(auxiliary):
+    if is_offline(auxiliary):
         return ExtractiveSummarizer(counter)
     try:
         key = None if project_id is None else stored_key(project_id, auxiliary.key_secret)
@@ -86,7 +86,7 @@ def summarizer_for_policy(policy: CompactionPolicy, counter: TokenCounter, proje
         return MisconfiguredSummarizer(auxiliary.model, str(error))
 
 
-def _is_offline(auxiliary: AuxiliaryModel) -> bool:
+def is_offline(auxiliary: AuxiliaryModel) -> bool:
     """Whether nobody is to be contacted. A model without an address is no such wish: its passes say what is missing."""
     provider = auxiliary.provider.strip().lower()
     if auxiliary.base_url or provider not in _OFFLINE_PROVIDERS:

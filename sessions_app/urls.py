@@ -31,6 +31,9 @@ from sessions_app.views.runs import run, run_cancel, runs
 from sessions_app.views.secrets import secret_remove, secrets
 from sessions_app.views.session import session
 from sessions_app.views.session_list import session_list
+from sessions_app.views.setting_files import settings_download, settings_yaml
+from sessions_app.views.setting_revisions import setting_revert, setting_revision, setting_revisions, setting_scopes
+from sessions_app.views.settings import settings, settings_preview, settings_trial
 from sessions_app.views.summaries import summaries
 from sessions_app.views.theme import theme
 from sessions_app.views.tokens import token_revoke, tokens
@@ -47,6 +50,15 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("p/", project_list, name="project_list"),
     path("p/new/", project_new, name="project_new"),
     path("p/<slug:slug>/", project, name="project"),
+    path("p/<slug:slug>/settings/", settings, name="settings"),
+    path("p/<slug:slug>/settings/preview/", settings_preview, name="settings_preview"),
+    path("p/<slug:slug>/settings/trials/<int:number>/", settings_trial, name="settings_trial"),
+    path("p/<slug:slug>/settings/yaml/", settings_yaml, name="settings_yaml"),
+    path("p/<slug:slug>/settings/scopes/", setting_scopes, name="setting_scopes"),
+    path("p/<slug:slug>/settings/revisions/", setting_revisions, name="setting_revisions"),
+    path("p/<slug:slug>/settings/revisions/<int:number>/", setting_revision, name="setting_revision"),
+    path("p/<slug:slug>/settings/revisions/<int:number>/revert/", setting_revert, name="setting_revert"),
+    path("p/<slug:slug>/settings.yaml", settings_download, name="settings_download"),
     path("p/<slug:slug>/endpoints/", endpoint_tests, name="endpoint_tests"),
     path("p/<slug:slug>/endpoints/<int:test_id>/", endpoint_test, name="endpoint_test"),
     path("p/<slug:slug>/endpoints/<int:test_id>/cancel/", endpoint_test_cancel, name="endpoint_test_cancel"),

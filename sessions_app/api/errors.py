@@ -65,6 +65,12 @@ def unprocessable(fields: Iterable[FieldProblem], detail: str = "Something in th
     return Refusal(422, "invalid", detail, fields)
 
 
+def out_of_date(newest: int) -> Refusal:
+    """The settings were made on a revision that is not the newest any more."""
+    detail = f"Revision {newest} was saved meanwhile. Read the settings again and make your change on them."
+    return Refusal(409, "out_of_date", detail, [FieldProblem(path="base", message=f"the newest is {newest}")])
+
+
 def bad_parameter(name: str, message: str) -> Refusal:
     """A parameter of the address can't be used."""
     return Refusal(400, "bad_request", "A parameter can't be used.", [FieldProblem(path=name, message=message)])

@@ -9,27 +9,26 @@ from ninja import Router, Schema
 from pydantic import Field
 
 from compaction.main_model import MAIN_MODEL_SETTINGS, MODEL, MainModel, read_main_model
-from compaction.policy import AUXILIARY_SETTINGS, COMPRESSION_SETTINGS, CompactionPolicy
-from compaction.policy_reading import AUXILIARY_COMPRESSION, COMPRESSION, PolicyReading, read_policy
-from compaction.threshold import effective_threshold
+from compaction.policy import AUXILIARY_SETTINGS, COMPRESSION_SETTINGS
+from compaction.policy_reading import AUXILIARY_COMPRESSION, COMPRESSION, PolicyReading
 from sessions_app.api.answers import reads, writes
 from sessions_app.api.authentication import WRITE, ApiRequest
-from sessions_app.api.errors import FieldProblem, unprocessable
-from sessions_app.api.parameters import JsonObject, Slug, Text
+from sessions_app.api.errors import Problem, out_of_date, unprocessable
+from sessions_app.api.parameters import MOST_INT8, JsonObject, Slug, Text
 from sessions_app.api.policies import (
     PolicyBlocks,
     Remark,
     field_of,
     json_value,
-    read_blocks,
     remarks_of,
     storable_blocks,
 )
 from sessions_app.api.reach import get_project
 from sessions_app.models import PolicyRevision, Project
 from sessions_app.origins import token_origin
-from sessions_app.services import save_main_model, save_policy
-from sessions_app.session_policy import newest_revision, window_of_project
+from sessions_app.policy_checking import judge
+from sessions_app.services import PolicyConflict, save_policy
+from sessions_app.session_policy import newest_revision, reading_of
 
 router = Router(tags=["settings"])
 
@@ -39,7 +38,7 @@ class EffectiveValue(Schema):
 
     path: str
     value: Any = Field(description="A switch, a number, a text, null for no limit, or ratios by model.")
-    source: str = Field(description="`default` or `project`.")
+    source: str = Field(description="`default`, `site` or `project`.")
     default: Any
     unit: str
     meaning: str
@@ -61,6 +60,15 @@ class NewSettings(PolicyBlocks):
 
     model: JsonObject | None = Field(None, description="The `model:` block; left out, it stays as it is.")
     note: Text = Field("", max_length=1_000, description="Why, for the history.")
+    base: int | None = Field(
+        None,
+        ge=0,
+        le=MOST_INT8,
+        description="The `revision` these were made on: refused (409) if there is a newer one.",
+    )
+    accept_nearest: bool = Field(
+        True, description="Whether a number out of range becomes the nearest one allowed, and is remarked on."
+    )
 
 
 @router.get("/projects/{slug}/settings", response=reads(SettingsShape), operation_id="get_settings")
@@ -70,52 +78,34 @@ def read_settings(request: ApiRequest, slug: Slug) -> SettingsShape:
     return shape_settings(project, newest_revision(project))
 
 
-@router.put("/projects/{slug}/settings", response=writes(SettingsShape), auth=WRITE, operation_id="save_settings")
+_SAVES = {**writes(SettingsShape), 409: Problem}
+
+
+@router.put("/projects/{slug}/settings", response=_SAVES, auth=WRITE, operation_id="save_settings")
 def save_settings(request: ApiRequest, slug: Slug, body: NewSettings) -> SettingsShape:
     """Save both blocks as a new revision, and the main model if it is given. Passes that run keep the settings they
     began with."""
     project = get_project(request.auth, slug)
-    blocks = {"compression": body.compression, "auxiliary": body.auxiliary}
-    policy = read_blocks(blocks).policy
+    blocks: JsonObject = {"compression": body.compression, "auxiliary": body.auxiliary}
     if body.model is not None:
-        take_model(project, body.model)
-    require_room(project, policy)
-    if body.model is not None:
-        save_main_model(project.pk, body.model, origin=token_origin(request, request.auth))
+        blocks["model"] = body.model
+    verdict = judge(project, blocks, accept_nearest=body.accept_nearest)
+    if verdict.refusals:
+        raise unprocessable(field_of(problem, "") for problem in verdict.refusals)
     note = body.note or f"Saved with the API token {request.auth.name}"
-    origin = token_origin(request, request.auth)
-    revision = save_policy(project.pk, storable_blocks(blocks), None, note, origin=origin)
+    try:
+        revision = save_policy(
+            project.pk, storable_blocks(blocks), None, note, base=body.base, origin=token_origin(request, request.auth)
+        )
+    except PolicyConflict as conflict:
+        raise out_of_date(conflict.newest) from conflict
     project.refresh_from_db()
     return shape_settings(project, revision)
 
 
-def take_model(project: Project, block: JsonObject) -> None:
-    """Set the main model on a project that is not saved. Raises Refusal with the path of each value that can't be
-    used."""
-    reading = read_main_model(block)
-    if reading.errors:
-        raise unprocessable(field_of(problem, "") for problem in reading.errors)
-    project.main_model_settings = dict(block)
-    project.main_model = reading.model.model or None
-    project.window_tokens = reading.model.window_tokens
-
-
-def require_room(project: Project, policy: CompactionPolicy) -> None:
-    """Raise Refusal for settings whose threshold leaves no room beside system prompt and tools."""
-    threshold = effective_threshold(
-        policy,
-        window_of_project(project),
-        model=project.main_model,
-        aux_window_tokens=policy.auxiliary.window_tokens,
-        fixed_overhead_tokens=project.fixed_overhead_tokens or 0,
-    )
-    if threshold.refusal:
-        raise unprocessable([FieldProblem(path="compression.threshold", message=threshold.refusal)])
-
-
 def shape_settings(project: Project, revision: PolicyRevision | None) -> SettingsShape:
     """The project's settings as reading and saving tell them."""
-    reading = read_policy(project.policy_settings)
+    reading = reading_of(project)
     model = read_main_model(project.main_model_settings)
     return SettingsShape(
         revision=None if revision is None else revision.number,

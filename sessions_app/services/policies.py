@@ -12,7 +12,10 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
+from compaction.main_model import MODEL, read_main_model
+from compaction.policy_reading import without_secrets
 from compaction.storable import storable_text
+from sessions_app.mapping import storable_json, storable_or_none
 from sessions_app.models import (
     AuditAction,
     AuditSource,
@@ -43,29 +46,48 @@ def save_policy(
     source_text: str | None = None,
     origin: AuditOrigin | None = None,
 ) -> PolicyRevision:
-    """A new revision with `settings`. origin: for the audit log; without one it was the author, or the site.
+    """A new revision with `settings`: the two blocks and, where the main model changes too, its `model` block.
 
     base: the number of the revision that was changed; None saves whatever was saved before. source_text: the YAML the
-    settings stand in, comments included. Raises PolicyConflict, and writes nothing, when `base` is not the newest.
+    settings stand in, comments included. origin: for the audit log; without one it was the author, or the site.
+    Raises PolicyConflict, and writes nothing, when `base` is not the newest.
     """
     with transaction.atomic():
         project = Project.objects.select_for_update().get(pk=project_id)
         newest = project.policy_revisions.order_by("-number").values_list("number", flat=True).first() or 0
         if base is not None and base != newest:
             raise PolicyConflict(newest)
-        project.policy_settings = dict(settings)
-        project.save(update_fields=["policy_settings"])
+        policy, model = split_model(settings)
+        project.policy_settings = policy
+        if model is not None:
+            set_main_model(project, model)
+        project.save(update_fields=["policy_settings", "main_model_settings", "main_model", "window_tokens"])
         refresh_thresholds(project)
+        held = {MODEL: project.main_model_settings} if project.main_model_settings else {}
         revision = PolicyRevision.objects.create(
             project=project,
             number=newest + 1,
-            settings=dict(settings),
+            settings={**policy, **held},
             author_id=None if author is None else author.pk,
             note=storable_text(note),
             source_text=None if source_text is None else storable_text(source_text),
         )
         _record(origin, author, project, f"revision {revision.number}", note)
     return revision
+
+
+def split_model(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """The blocks of the policy, and the main model's; None where it is not spoken of."""
+    policy = {key: value for key, value in settings.items() if key != MODEL}
+    return policy, dict(settings[MODEL]) if MODEL in settings else None
+
+
+def set_main_model(project: Project, block: Mapping[str, Any]) -> None:
+    """Set the main model, without secrets, on a project that the caller saves. Its model and window follow."""
+    model = read_main_model(block).model
+    project.main_model_settings = storable_json(without_secrets(block))
+    project.main_model = storable_or_none(model.model or None)
+    project.window_tokens = model.window_tokens
 
 
 def save_session_policy(

@@ -68,7 +68,7 @@ def test_a_threshold_that_leaves_no_room_is_refused(writer, project):
     Project.objects.filter(pk=project.pk).update(window_tokens=200_000, fixed_overhead_tokens=50_000)
     answer = save(writer, compression={"threshold_tokens": 40_000})
     assert answer.status_code == 422
-    assert [field["path"] for field in answer.json()["fields"]] == ["compression.threshold"]
+    assert [field["path"] for field in answer.json()["fields"]] == ["compression.threshold_tokens"]
     assert "50,000" in answer.json()["fields"][0]["message"]
 
 
@@ -132,3 +132,23 @@ def test_a_queued_replay_is_cancelled_and_stays_so(writer, run, url):
     first = writer.send(f"{url}/runs/{run.pk}/cancel", {}).json()
     again = writer.send(f"{url}/runs/{run.pk}/cancel", {}).json()
     assert (first["status"], again["status"]) == ("cancelled", "cancelled")
+
+
+def test_saving_on_an_older_revision_is_refused_and_tells_the_newest(writer, project):
+    assert save(writer, compression={"threshold": 0.6}, base=1).status_code == 200
+    answer = save(writer, compression={"threshold": 0.7}, base=1)
+    assert (answer.status_code, answer.json()["error"]) == (409, "out_of_date")
+    assert "Revision 2" in answer.json()["detail"]
+    assert PolicyRevision.objects.filter(project=project).count() == 2
+
+
+def test_a_program_can_refuse_the_nearest_values_like_the_form_does(writer, project):
+    answer = save(writer, compression={"threshold": 7}, accept_nearest=False)
+    assert answer.status_code == 422
+    assert [field["path"] for field in answer.json()["fields"]] == ["compression.threshold"]
+    assert PolicyRevision.objects.filter(project=project).count() == 1
+
+
+def test_a_value_that_the_site_sets_is_told_as_the_sites(reader, settings):
+    settings.SITE_POLICY = {"compression": {"threshold": 0.66}}
+    assert values(reader.get(SETTINGS))["compression.threshold"] == (0.66, "site")
