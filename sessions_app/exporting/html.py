@@ -29,7 +29,7 @@ def html_pieces(session: Session, *, is_redacted: bool) -> Iterator[bytes]:
         "session": session,
         "title": told_title(session, is_redacted=is_redacted),
         "is_redacted": is_redacted,
-        "style": style,
+        "style": mark_safe(f"<style>{style}</style>"),
         "policy": f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
     }
     yield get_template("export/head.html").render(head).encode()

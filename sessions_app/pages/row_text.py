@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 
 from compaction.messages import Role
 from sessions_app.models import MessageRow, Session
+from sessions_app.rendering.code import highlighted_output
 from sessions_app.rendering.markdown import render_markdown, without_terminal_codes
 
 PIECE_CHARS = 200_000
@@ -33,6 +34,11 @@ class TextPiece:
     plain: str
     first: int
     chars: int
+
+    @property
+    def code(self) -> SafeString | None:
+        """The text with its parts marked, where it is a diff or JSON and not too long."""
+        return highlighted_output(self.plain) if self.chars <= len(self.plain) else None
 
     @property
     def next_first(self) -> int | None:

@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 
 from compaction.messages import Role, RowKind
 from sessions_app.pages.row_source import CutText, SourceCall, SourcePart, SourceRow
+from sessions_app.rendering.code import highlighted_output
 from sessions_app.rendering.markdown import render_markdown, without_terminal_codes
 
 SHOWN_CHARS = 3_000
@@ -47,6 +48,11 @@ class ResultView:
     @property
     def position(self) -> int:
         return self.row.position
+
+    @property
+    def html(self) -> SafeString | None:
+        """The text with its parts marked, where it is of a kind that is known."""
+        return highlighted_output(self.text) if self.is_short else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
+from sessions_app.rendering.code import highlighted
+
 ALLOWED_TAGS = frozenset(
     ("p", "br", "strong", "em", "s", "code", "pre", "ul", "ol", "li", "blockquote", "hr", "h3", "h4", "h5", "h6")
     + ("table", "thead", "tbody", "tr", "th", "td", "a", "span")
@@ -66,10 +68,16 @@ class TranscriptMarkdown(MarkdownIt):
         return is_absolute_link(url)
 
 
+def mark_code(code: str, language: str, _attributes: str) -> str:
+    """A block of code with its parts marked; empty leaves it to the parser, which escapes it."""
+    return highlighted(code, language) or ""
+
+
 @lru_cache(maxsize=1)
 def parser() -> MarkdownIt:
     """One parser for all: CommonMark with tables and strike-through, line breaks kept, no HTML, no relative links."""
-    markdown = TranscriptMarkdown("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
+    options = {"html": False, "breaks": True, "highlight": mark_code}
+    markdown = TranscriptMarkdown("commonmark", options).enable(["table", "strikethrough"])
     markdown.add_render_rule("image", render_picture)
     markdown.add_render_rule("link_open", render_link)
     return markdown
