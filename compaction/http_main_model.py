@@ -34,6 +34,8 @@ _CONNECT_SECONDS: Final = 10.0
 _MOST_CALLS: Final = 64
 _MOST_BODY_BYTES: Final = 64 * 1024 * 1024
 
+_LOST_LINES: Final = (FaultName.CANCELLED, FaultName.CONNECTION_LOST, FaultName.TIMEOUT)
+
 OnPiece = Callable[[Piece], None]
 OnBytes = Callable[[bytes], None]
 
@@ -152,13 +154,17 @@ class _Hearing:
         return replace(heard, first_token_ms=self._first_token_ms, duration_ms=self._elapsed_ms())
 
     def failed(self, fault: EndpointFault, key: EndpointKey) -> TalkAnswer:
-        """What had been heard when the call failed, with the reason."""
+        """What had been heard when the call failed, with the reason. What had come to its end is whole, however the
+        connection ended."""
+        if self._joining.is_complete and fault.reason in _LOST_LINES:
+            return self.answer()
         heard = self._joining.answer()
         return replace(
             heard,
             is_complete=False,
             error=str(fault.reason),
             error_detail=key.told(fault),
+            error_body=key.clean(fault.body.decode("utf-8", "replace")),
             status=fault.status,
             retry_after_seconds=fault.retry_after_seconds,
             first_token_ms=self._first_token_ms,

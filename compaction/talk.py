@@ -53,7 +53,8 @@ class TalkAnswer:
     """What came of one call to the main model.
 
     message: the answer, or as much of it as had come; None when there was nothing. is_complete: it came to its end.
-    error: named reason of a call that failed, else empty; error_detail: a sentence for people. status: of a refusal.
+    error: named reason of a call that failed, else empty; error_detail: a sentence for people. status: of a refusal;
+    error_body: what it said, without the key.
     first_token_ms: None when the answer came whole. duration_ms: all time waited.
     """
 
@@ -65,6 +66,7 @@ class TalkAnswer:
     model: str | None = None
     error: str = ""
     error_detail: str = ""
+    error_body: str = ""
     status: int | None = None
     retry_after_seconds: float | None = None
     first_token_ms: int | None = None

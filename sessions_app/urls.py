@@ -1,8 +1,9 @@
 """Addresses of the pages and of the API."""
 
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, path, re_path
 
 from sessions_app.api.addresses import api_addresses
+from sessions_app.views import gateway
 from sessions_app.views.account import account, account_logins_end, account_name, account_password
 from sessions_app.views.actions import actions
 from sessions_app.views.audit import project_audit, site_audit
@@ -107,4 +108,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("s/<str:public_id>/runs/<int:run_id>/cancel/", run_cancel, name="run_cancel"),
     path("s/<str:public_id>/runs/<int:run_id>/<int:number>/<int:step>/", run_replay, name="run_replay"),
     *api_addresses(),
+    path("v1/chat/completions", gateway.chat_completions, name="gateway_chat_completions"),
+    path("v1/models", gateway.model_list, name="gateway_models"),
+    path("v1/models/<path:name>", gateway.model, name="gateway_model"),
+    re_path(r"^v1(?:/|$)", gateway.nothing_here),
 ]

@@ -135,6 +135,8 @@ def _talk(
     line: Line,
     use: Callable[[httpx.Response], Result],
 ) -> Result:
+    if line.is_cut:
+        raise EndpointFault(FaultName.CANCELLED, "nobody waits for the answer any more")
     url = httpx.URL(request.url)
     translator = _FaultTranslator(url.host, surroundings, deadline, line)
     with translator, _pool(url.scheme == "https", surroundings, deadline, line) as pool:

@@ -87,19 +87,26 @@ def store_answer(session_id: int, answer: TalkAnswer) -> int | None:
 
     A refused or failed call leaves the turn open: whoever asked may ask again. One that broke off ends it.
     """
-    if answer.message is None:
+    new = message_to_store(answer)
+    if new is None:
         return None
-    usage = answer.usage
-    new = NewMessage(
-        answer.message,
-        model=answer.model,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cache_read_tokens=usage.cached_tokens,
-    )
     row_id = append_rows(session_id, [new], site_counter()).row_ids[0]
     if not answer.is_complete:
         finish_turn(session_id, interrupted=True)
     elif answer.ends_turn:
         finish_turn(session_id)
     return row_id
+
+
+def message_to_store(answer: TalkAnswer) -> NewMessage | None:
+    """The row that holds an answer; None when nothing had come."""
+    if answer.message is None:
+        return None
+    usage = answer.usage
+    return NewMessage(
+        answer.message,
+        model=answer.model,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=usage.cached_tokens,
+    )

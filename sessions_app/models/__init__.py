@@ -22,6 +22,7 @@ from sessions_app.models.secrets import ProjectSecret
 from sessions_app.models.sessions import Session, SessionStatus
 from sessions_app.models.summaries import SummaryKind, SummaryRevision
 from sessions_app.models.tokens import ApiToken, TokenScope
+from sessions_app.models.told import SessionPrompt, ToldMessage
 from sessions_app.models.trials import PolicyTrial
 from sessions_app.models.turns import Turn, TurnStep
 from sessions_app.models.words import RowWords
@@ -62,10 +63,12 @@ __all__ = [
     "Session",
     "SessionEvent",
     "SessionPolicyRevision",
+    "SessionPrompt",
     "SessionStatus",
     "SummaryKind",
     "SummaryRevision",
     "TokenScope",
+    "ToldMessage",
     "Turn",
     "TurnStep",
 ]

@@ -16,6 +16,8 @@ from sessions_app.services.audit import THE_SITE, AuditOrigin, record_audit
 # In the order in which nothing points to what is deleted; each is found by an index that the session leads.
 _TABLES = (
     "sessions_app_modelcall",
+    "sessions_app_toldmessage",
+    "sessions_app_sessionprompt",
     "sessions_app_summaryrevision",
     "sessions_app_sessionevent",
     "sessions_app_rowlifetime",

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django.db import transaction
-from django.db.models import Case, Q, When
+from django.db.models import Case, When
 
-from compaction.messages import RowKind
 from sessions_app import clock
 from sessions_app.deferring import defer_finalize_turn
-from sessions_app.models import EventKind, MessageRow, Session, SessionStatus, Turn, TurnStep
+from sessions_app.models import EventKind, Session, SessionStatus, Turn, TurnStep
+from sessions_app.queries.told import told_rows
 from sessions_app.services.locking import lock_session, record_event, save_locked
 from sessions_app.turn_tracking import TurnSpan, TurnTracker
 
@@ -22,11 +22,7 @@ from sessions_app.turn_tracking import TurnSpan, TurnTracker
 def tracker_of(session: Session) -> TurnTracker:
     """A tracker that goes on where the rows of a locked session end. What a rewind or a reset took out is not followed
     by anything."""
-    rows = MessageRow.objects.filter(session_id=session.pk, kind=RowKind.MESSAGE.value)
-    told = rows.filter(
-        Q(died_seq__isnull=True) | Q(archived_by__isnull=False, died_seq__gt=session.reset_seq or 0),
-    )
-    last = told.order_by("-position", "-id").only("role", "by_person").first()
+    last = told_rows(session).order_by("-position", "-id").only("role", "by_person").first()
     return TurnTracker(session.turns_total, last is not None and last.role == "user" and last.by_person)
 
 
@@ -109,6 +105,19 @@ def end_turn(session_id: int, number: int) -> None:
     """Note that a turn is over, whatever came of its pass. A turn that was over before keeps its time."""
     turn = Turn.objects.filter(session_id=session_id, number=number, ended_at__isnull=True)
     turn.update(ended_at=clock.now())
+
+
+def reopen_turn(session_id: int, number: int, last_position: int) -> None:
+    """Let a turn go on whose end was taken back: its newest row is at `last_position`, and no reply was sent."""
+    Turn.objects.filter(session_id=session_id, number=number).update(
+        last_position=last_position,
+        is_finished=False,
+        interrupted=False,
+        reply_sent_at=None,
+        finalizing_at=None,
+        ended_at=None,
+        step_done=TurnStep.NONE,
+    )
 
 
 def end_abandoned_turns(session_id: int, before: int) -> None:

@@ -1,0 +1,212 @@
+"""The history that a client tells, brought together with what is stored of its session.
+
+The client's word holds: what it says again is there already, what is new is appended, what it no longer says is taken
+back. Rows that a pass folded away count as said, because the client knows nothing of passes. Taking back what was
+folded away takes a branch (`MustBranch`): a summary can't forget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from compaction.messages import Message, Role
+from compaction.tokens import TokenCounter
+from sessions_app.mapping import ROW_COLUMNS, message_of
+from sessions_app.models import MessageRow, Session, ToldMessage
+from sessions_app.queries.told import birth_of, told_rows
+from sessions_app.services.appending import NewMessage, append_rows
+from sessions_app.services.branching import branch_session
+from sessions_app.services.locking import lock_session
+from sessions_app.services.rewinding import can_rewind, rewind_session
+from sessions_app.told_history import BEGINNING, Told, digest_of, prefix_of
+
+_PROMPT_ROLES = (Role.SYSTEM, Role.DEVELOPER)
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """The stored history is the told one. row_keys: the row of each told message. last_prefix: of the stored history,
+    which may have messages in front that the client has dropped."""
+
+    row_keys: tuple[int, ...]
+    kept: int
+    added: int
+    rewound: int
+    last_prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class MustBranch:
+    """The told history leaves the stored one behind message `known`, which is too far back to rewind."""
+
+    known: int
+
+
+def reconcile(session_id: int, told: Sequence[Told], counter: TokenCounter) -> Reconciled | MustBranch:
+    """Make the stored history of a session the told one, or change nothing. Raises Session.DoesNotExist."""
+    with transaction.atomic():
+        session = lock_session(session_id)
+        chain = _brought_up_to_date(session)
+        skipped = _skipped(chain, told)
+        known = skipped + _common(chain[skipped:], told)
+        rewound = 0
+        if known < len(chain):
+            position = _position_of(session, chain[known])
+            if position is None or not can_rewind(session, position):
+                return MustBranch(known)
+            rewound = rewind_session(session_id, position)
+            ToldMessage.objects.filter(session_id=session_id, number__gte=known).delete()
+        fresh = told[known - skipped :]
+        last_prefix = chain[known - 1].prefix if known else BEGINNING
+        added = _append(session, known, last_prefix, fresh, counter)
+        row_keys = (*(entry.row_key for entry in chain[skipped:known]), *(entry.row_key for entry in added))
+        last_prefix = added[-1].prefix if added else last_prefix
+    return Reconciled(row_keys, known - skipped, len(added), rewound, last_prefix)
+
+
+def store_told_answer(session_id: int, base: str, answer: NewMessage, counter: TokenCounter) -> int | None:
+    """Append an answer to the history that ends with prefix `base`; returns its row.
+
+    None when the history has gone on meanwhile: another answer to the same question came first. Should the client go on
+    with this one, it tells so with its next request.
+    """
+    with transaction.atomic():
+        session = lock_session(session_id)
+        chain = _brought_up_to_date(session)
+        if (chain[-1].prefix if chain else BEGINNING) != base:
+            return None
+        digest = digest_of(answer.message)
+        row_key = append_rows(session_id, [answer], counter).row_ids[0]
+        _save_entries(session, len(chain), [(digest, prefix_of(base, digest), True)], [row_key])
+    return row_key
+
+
+def branch_told(session_id: int, known: int) -> Session | None:
+    """A branch of a session that shares the first `known` messages of its history and goes on by itself.
+
+    It begins with what the model saw right before the next message came. None when that can't be found any more.
+    """
+    with transaction.atomic():
+        session = lock_session(session_id)
+        chain = _brought_up_to_date(session)
+        born = birth_of(chain[known].row_key) if known < len(chain) else None
+        if born is None or born[1] < 2:
+            return None
+        branch = branch_session(born[0], born[1] - 1)
+        _copy_history(branch, chain[:known])
+    return branch
+
+
+def _copy_history(branch: Session, chain: Sequence[ToldMessage]) -> None:
+    """The parent's history as the branch's; each message stands for the branch's own row where that came along."""
+    rows = MessageRow.objects.filter(pk__in=[entry.row_key for entry in chain])
+    position_of = dict(rows.values_list("id", "position"))
+    own = {row.position: row.pk for row in told_rows(branch).only("id", "position")}
+    ToldMessage.objects.bulk_create(
+        ToldMessage(
+            session=branch,
+            project_id=branch.project_id,
+            number=entry.number,
+            digest=entry.digest,
+            prefix=entry.prefix,
+            row_key=own.get(position_of.get(entry.row_key, -1), entry.row_key),
+            is_answer=entry.is_answer,
+        )
+        for entry in chain
+    )
+
+
+def _common(chain: Sequence[ToldMessage], told: Sequence[Told]) -> int:
+    """How many messages of both are the same from the beginning."""
+    pairs = zip(chain, told, strict=False)
+    return next((n for n, (entry, one) in enumerate(pairs) if entry.digest != one.digest), min(len(chain), len(told)))
+
+
+def _skipped(chain: Sequence[ToldMessage], told: Sequence[Told]) -> int:
+    """How many messages in front a client has dropped by itself: what it tells is the end of the stored history, at
+    least two messages of it, and maybe more. 0 when it tells the beginning, or something else."""
+    if not chain or len(told) < 2 or chain[0].digest == told[0].digest:
+        return 0
+    for start in range(1, len(chain) - 1):
+        if chain[start].digest == told[0].digest and _common(chain[start:], told) == len(chain) - start:
+            return start
+    return 0
+
+
+def _position_of(session: Session, entry: ToldMessage) -> int | None:
+    """Where the row of an entry stands; None when it is no row of this session."""
+    rows = MessageRow.objects.filter(session_id=session.pk, pk=entry.row_key)
+    return rows.values_list("position", flat=True).first()
+
+
+def _append(
+    session: Session, number: int, prefix: str, fresh: Sequence[Told], counter: TokenCounter
+) -> list[ToldMessage]:
+    """Append `fresh` behind the history that ends with `prefix`."""
+    if not fresh:
+        return []
+    row_keys = append_rows(session.pk, [NewMessage(one.message) for one in fresh], counter).row_ids
+    facts = []
+    for one in fresh:
+        prefix = prefix_of(prefix, one.digest)
+        facts.append((one.digest, prefix, one.is_answer))
+    return _save_entries(session, number, facts, row_keys)
+
+
+def _save_entries(
+    session: Session, number: int, facts: Sequence[tuple[str, str, bool]], row_keys: Sequence[int]
+) -> list[ToldMessage]:
+    return ToldMessage.objects.bulk_create(
+        ToldMessage(
+            session_id=session.pk,
+            project_id=session.project_id,
+            number=number + index,
+            digest=digest,
+            prefix=prefix,
+            row_key=row_key,
+            is_answer=is_answer,
+        )
+        for index, ((digest, prefix, is_answer), row_key) in enumerate(zip(facts, row_keys, strict=True))
+    )
+
+
+def _brought_up_to_date(session: Session) -> list[ToldMessage]:
+    """The history as it is known, after what else happened to the session: rows that were taken back are out of it,
+    rows that came another way are in it. The session must be locked."""
+    chain = list(ToldMessage.objects.filter(session_id=session.pk).order_by("number"))
+    chain = _without_taken_back(session, chain)
+    return [*chain, *_come_another_way(session, chain)]
+
+
+def _without_taken_back(session: Session, chain: list[ToldMessage]) -> list[ToldMessage]:
+    mine = MessageRow.objects.filter(session_id=session.pk, pk__in=[entry.row_key for entry in chain])
+    gone = set(mine.filter(died_seq__isnull=False).values_list("id", flat=True))
+    gone -= set(told_rows(session).filter(pk__in=gone, died_seq__isnull=False).values_list("id", flat=True))
+    first = next((n for n, entry in enumerate(chain) if entry.row_key in gone), len(chain))
+    if first < len(chain):
+        ToldMessage.objects.filter(session_id=session.pk, number__gte=first).delete()
+    return chain[:first]
+
+
+def _come_another_way(session: Session, chain: list[ToldMessage]) -> list[ToldMessage]:
+    known = MessageRow.objects.filter(session_id=session.pk, pk__in=[entry.row_key for entry in chain])
+    last = known.order_by("-position").values_list("position", flat=True).first()
+    rows = told_rows(session).filter(position__gt=-1 if last is None else last)
+    found = [(row.pk, message_of(row)) for row in rows.only(*ROW_COLUMNS).order_by("position", "id")]
+    if not chain:
+        found = _behind_prompt(found)
+    prefix, facts = chain[-1].prefix if chain else BEGINNING, []
+    for _, message in found:
+        digest = digest_of(message)
+        prefix = prefix_of(prefix, digest)
+        facts.append((digest, prefix, message.role is Role.ASSISTANT))
+    return _save_entries(session, len(chain), facts, [pk for pk, _ in found])
+
+
+def _behind_prompt(found: list[tuple[int, Message]]) -> list[tuple[int, Message]]:
+    """Rows without the system prompt in front, which clients tell beside their history."""
+    first = next((n for n, (_, message) in enumerate(found) if message.role not in _PROMPT_ROLES), len(found))
+    return found[first:]
