@@ -6,8 +6,24 @@ context that is not an append: a pass planned on another revision is stale.
 """
 
 from django.db import models
+from django.db.models import Case, When
+from django.db.models.functions import Coalesce
 
 from sessions_app.models.projects import Project
+
+
+def occupancy_pct() -> Case:
+    """The session's share of its threshold in per cent, null while that is unknown."""
+    tokens = models.F("live_tokens") + Coalesce(models.F("fixed_overhead_tokens"), 0)
+    share = models.ExpressionWrapper(
+        tokens * models.Value(100.0) / models.F("threshold_tokens"), output_field=models.FloatField()
+    )
+    return Case(When(threshold_tokens__gt=0, then=share), default=None, output_field=models.FloatField())
+
+
+def occupancy_to_sort_by() -> Coalesce:
+    """The same for an order: what is unknown comes last."""
+    return Coalesce(occupancy_pct(), models.Value(-1.0))
 
 
 class SessionStatus(models.TextChoices):
@@ -102,6 +118,12 @@ class Session(models.Model):
         indexes = [
             models.Index(fields=["-listed_at", "-id"], name="session_listed"),
             models.Index(fields=["project", "-listed_at", "-id"], name="session_listed_in_project"),
+            # One for each order of the list, and one for each filter that offers what there is.
+            models.Index(fields=["-live_tokens", "-id"], name="session_by_tokens"),
+            models.Index(fields=["-archived_rows", "-id"], name="session_by_archived_rows"),
+            models.Index(occupancy_to_sort_by().desc(), models.F("id").desc(), name="session_by_occupancy"),
+            models.Index(fields=["project", "model"], name="session_model"),
+            models.Index(fields=["project"], condition=models.Q(status="live"), name="session_live"),
             models.Index(
                 fields=["project", "source", "parent_foreign_id"],
                 name="session_parent_foreign",

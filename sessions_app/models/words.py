@@ -18,7 +18,7 @@ class RowWords(models.Model):
     position: the row's own, so that hits of one session come in order without a look at the rows.
     """
 
-    # The database deletes the words with their row; without an index for it, Django must not look by session.
+    # The database deletes the words with their row.
     row = models.OneToOneField(
         MessageRow, on_delete=models.DO_NOTHING, primary_key=True, related_name="words", db_constraint=False
     )
@@ -29,7 +29,10 @@ class RowWords(models.Model):
     words = SearchVectorField()
 
     class Meta:
-        indexes = [GinIndex(fields=["words"], name="row_words")]
+        indexes = [
+            GinIndex(fields=["words"], name="row_words"),
+            models.Index(fields=["session", "row"], name="row_words_of_session"),
+        ]
 
     def __str__(self) -> str:
         return f"words of {self.row_id}"

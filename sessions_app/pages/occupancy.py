@@ -13,20 +13,29 @@ from compaction.threshold import occupancy_pct
 from sessions_app.models import CompactionPass, Session, SessionEvent
 from sessions_app.pages.pass_words import icon_of, is_failed, outcome_words
 from sessions_app.pages.replay_steps import first_step
-from sessions_app.rendering.curve import Curve, Point, draw_curve
+from sessions_app.rendering.curve import Curve, Point, draw_curve, thin_out
 from sessions_app.rendering.rail import Mark, lay_out
 
 MOST_POINTS = 600
 MOST_MARKS = 300
+# So many stand beside each other on the rail of a chart.
+MOST_RAIL_MARKS = 100
 MOST_SERIES_POINTS = 4_000
 EVENTS_A_PAGE = 60
 
-# At most so many events, spread evenly over the session, and with them every event of a pass and the one before it.
+# Events spread evenly over the session, and those of passes (of very many passes, evenly chosen ones), each with the
+# event before it. Every one is found by index, so a chart costs the same for any number of events.
 POINTS_QUERY = """
-SELECT seq, live_tokens, threshold_tokens FROM sessions_app_sessionevent
-WHERE session_id = %(session)s AND seq BETWEEN %(first)s AND %(last)s
-  AND (seq %% %(step)s = 0 OR seq IN (%(first)s, %(last)s) OR compaction_pass_id IS NOT NULL)
-ORDER BY seq
+WITH wanted AS (
+    SELECT 1 + (%(last)s - 1) * n / %(most)s AS seq FROM generate_series(0, %(most)s) AS n
+    UNION SELECT seq - before FROM sessions_app_compactionpass, generate_series(0, 1) AS before
+    WHERE session_id = %(session)s AND number = ANY(%(numbers)s)
+)
+SELECT DISTINCT event.seq, event.live_tokens, event.threshold_tokens FROM wanted
+CROSS JOIN LATERAL (
+    SELECT seq, live_tokens, threshold_tokens FROM sessions_app_sessionevent
+    WHERE session_id = %(session)s AND seq <= wanted.seq ORDER BY seq DESC LIMIT 1
+) AS event ORDER BY event.seq
 """
 
 
@@ -62,18 +71,21 @@ def read_curve_points(session: Session) -> tuple[tuple[Point, ...], bool]:
 
 def read_totals(session: Session, most: int) -> list[tuple[int, int, int | None]]:
     """Seq, live tokens and threshold of about `most` events in order."""
-    step = max(1, session.last_seq // most)
+    passes = session.passes_total
+    numbers = sorted({1 + (passes - 1) * n // most for n in range(most + 1)}) if passes > most else range(1, passes + 1)
+    asked = {"session": session.pk, "last": session.last_seq, "most": min(most, max(session.last_seq - 1, 1))}
     with connection.cursor() as cursor:
-        cursor.execute(POINTS_QUERY, {"session": session.pk, "first": 1, "last": session.last_seq, "step": step})
+        cursor.execute(POINTS_QUERY, asked | {"numbers": list(numbers)})
         found: list[tuple[int, int, int | None]] = cursor.fetchall()
     return found
 
 
 def read_chart(session: Session) -> OccupancyChart:
     """The occupancy chart with its rail of passes."""
-    points, is_in_tokens = read_curve_points(session)
+    found, is_in_tokens = read_curve_points(session)
+    points = thin_out(found)
     curve = draw_curve(points, None if is_in_tokens else share_top(points))
-    marks = lay_out([mark_of(session, curve, one) for one in read_marked_passes(session)])
+    marks = lay_out([mark_of(session, curve, one) for one in read_marked_passes(session, MOST_RAIL_MARKS)])
     ticks = token_ticks(curve) if is_in_tokens else share_ticks(curve)
     unknown = any(point.pct is None for point in points)
     return OccupancyChart(curve, marks, ticks, session.threshold_tokens, is_in_tokens, unknown)
@@ -106,7 +118,7 @@ def short_count(tokens: int) -> str:
     return f"{tokens // 1000}k" if tokens >= 1_000 and tokens % 1_000 == 0 else str(tokens)
 
 
-def read_marked_passes(session: Session) -> list[CompactionPass]:
+def read_marked_passes(session: Session, most: int = MOST_MARKS) -> list[CompactionPass]:
     """The passes a rail marks; of very many only the newest."""
     passes = CompactionPass.objects.filter(session_id=session.pk).only(
         "id",
@@ -122,7 +134,7 @@ def read_marked_passes(session: Session) -> list[CompactionPass]:
         "tokens_before",
         "tokens_after",
     )
-    return list(reversed(passes.order_by("-number")[:MOST_MARKS]))
+    return list(reversed(passes.order_by("-number")[:most]))
 
 
 def mark_of(session: Session, curve: Curve, made_by: CompactionPass) -> Mark:

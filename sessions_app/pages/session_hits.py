@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils.translation import gettext
 
 from sessions_app.pages.found_rows import HitRow, read_hit_rows
-from sessions_app.queries.found_rows import MOST_COUNTED, first_hits
+from sessions_app.queries.found_rows import first_hits
 from sessions_app.search.query import SearchQuery
 from sessions_app.search.words import words_of
 
@@ -20,11 +20,10 @@ SHOWN_HITS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class SessionLineHits:
-    """Hits in one session: the first of them, and how many more there are. has_more_than_counted: at least so many."""
+    """Hits in one session: the first of them, and how many more there are."""
 
     rows: tuple[HitRow, ...]
     others: int
-    has_more_than_counted: bool
 
 
 def titled(query: SearchQuery) -> Q:
@@ -57,8 +56,7 @@ def read_session_hits(query: SearchQuery, session_ids: Sequence[int]) -> dict[in
     return {
         session_id: SessionLineHits(
             rows=tuple(shown[row.row_id] for row in hits.rows if row.row_id in shown),
-            others=min(hits.total, MOST_COUNTED) - len(hits.rows),
-            has_more_than_counted=hits.total > MOST_COUNTED,
+            others=hits.total - len(hits.rows),
         )
         for session_id, hits in found.items()
     }

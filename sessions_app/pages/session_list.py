@@ -15,15 +15,17 @@ from enum import StrEnum
 from typing import Any
 
 from django.db import connection
-from django.db.models import Case, Count, ExpressionWrapper, F, FloatField, Q, QuerySet, Value, When
-from django.db.models.functions import Coalesce
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from compaction.threshold import occupancy_pct
-from sessions_app.models import Session, SessionStatus
+from sessions_app.models import Project, Session, SessionStatus
+from sessions_app.models.sessions import occupancy_pct as occupancy_of_session
+from sessions_app.models.sessions import occupancy_to_sort_by
 from sessions_app.pages.session_hits import SessionLineHits, read_session_hits, titled, titled_as, too_long_note
 from sessions_app.queries.bounded import TookTooLong, bounded_reads
 from sessions_app.queries.found_rows import FoundTotals, count_found, sessions_with_hits
+from sessions_app.queries.session_values import values_in_projects
 from sessions_app.rendering.curve import HOT_PCT, Sparkline, draw_sparkline
 from sessions_app.search.query import SearchQuery, read_query
 
@@ -162,7 +164,7 @@ def read_session_list(
         with bounded_reads(SEARCH_MS):
             hits = sessions_with_hits(query, project_ids)
             found = visible.filter(titled(query) | hits.condition)
-            totals = count_found(query, narrow(found, filters), project_ids) if hits.are_gathered else None
+            totals = count_found(query, narrow(found, filters), project_ids) if hits.can_be_counted else None
             return with_hits(read_page(found, filters, FOUND_PAGE_SIZE), query, totals)
     except TookTooLong:
         return replace(read_page(visible.filter(titled(query)), filters, PAGE_SIZE), note=too_long_note())
@@ -183,31 +185,26 @@ def read_page(sessions: QuerySet[Session], filters: SessionFilters, size: int) -
     return page_of(shown[:size], filters.order, has_newer=place is not None, has_older=len(shown) > size)
 
 
-def count_sessions(visible: QuerySet[Session]) -> SessionTotals:
-    """Totals for the head of the page, in one query."""
-    counted = visible.aggregate(
-        sessions=Count("id"), projects=Count("project", distinct=True), live=Count("id", filter=Q(status="live"))
+def count_sessions(visible: QuerySet[Session], project_ids: Sequence[int]) -> SessionTotals:
+    """Totals for the head of the page, in three queries that each read an index."""
+    return SessionTotals(
+        sessions=visible.count(),
+        projects=Project.objects.filter(
+            Exists(Session.objects.filter(project=OuterRef("pk"))), pk__in=project_ids
+        ).count(),
+        live=visible.filter(status=SessionStatus.LIVE).count(),
     )
-    return SessionTotals(**counted)
 
 
-def read_filter_choices(visible: QuerySet[Session]) -> FilterChoices:
-    """What the filters offer, in three queries."""
-    projects = visible.order_by("project__name").values_list("project__slug", "project__name").distinct()
-    sources = visible.order_by("source").values_list("source", flat=True).distinct()
-    models = visible.filter(model__isnull=False).order_by("model").values_list("model", flat=True).distinct()
+def read_filter_choices(project_ids: Sequence[int]) -> FilterChoices:
+    """What the filters offer, in three queries; the sessions themselves are not read."""
+    has_sessions = Exists(Session.objects.filter(project=OuterRef("pk")))
+    projects = Project.objects.filter(has_sessions, pk__in=project_ids).order_by("name").values_list("slug", "name")
     return FilterChoices(
         projects=tuple(ProjectChoice(slug, name) for slug, name in projects[:MOST_CHOICES]),
-        sources=tuple(sources[:MOST_CHOICES]),
-        models=tuple(str(model) for model in models[:MOST_CHOICES]),
+        sources=values_in_projects("source", project_ids, MOST_CHOICES),
+        models=values_in_projects("model", project_ids, MOST_CHOICES),
     )
-
-
-def occupancy_expression() -> Any:
-    """Occupancy in per cent, null while the threshold is unknown."""
-    tokens = F("live_tokens") + Coalesce(F("fixed_overhead_tokens"), 0)
-    share = ExpressionWrapper(tokens * Value(100.0) / F("threshold_tokens"), output_field=FloatField())
-    return Case(When(threshold_tokens__gt=0, then=share), default=None, output_field=FloatField())
 
 
 def sort_value(order: SessionOrder) -> Any:
@@ -216,7 +213,7 @@ def sort_value(order: SessionOrder) -> Any:
         case SessionOrder.ACTIVITY:
             return F("listed_at")
         case SessionOrder.OCCUPANCY:
-            return Coalesce(occupancy_expression(), Value(-1.0))
+            return occupancy_to_sort_by()
         case SessionOrder.TOKENS:
             return F("live_tokens")
         case SessionOrder.ARCHIVED:
@@ -245,7 +242,7 @@ def narrow(sessions: QuerySet[Session], filters: SessionFilters) -> QuerySet[Ses
             wanted &= Q(**{f"{column}__gt": 0})
     if filters.occupancy_over_pct is None:
         return sessions.filter(wanted)
-    return sessions.annotate(share_pct=occupancy_expression()).filter(wanted, share_pct__gt=filters.occupancy_over_pct)
+    return sessions.annotate(share_pct=occupancy_of_session()).filter(wanted, share_pct__gt=filters.occupancy_over_pct)
 
 
 def beyond(sessions: QuerySet[Any], place: tuple[Any, int], *, backwards: bool) -> QuerySet[Any]:

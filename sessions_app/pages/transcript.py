@@ -20,8 +20,8 @@ from sessions_app.pages.row_source import SourceRow, read_rows
 from sessions_app.pages.row_view import view_rows
 from sessions_app.pages.walk import Stretch, Walk, flow_rows, joined, walk_backward, walk_forward
 
-HEAD_WINDOW = 60
-TAIL_WINDOW = 40
+HEAD_WINDOW = 40
+TAIL_WINDOW = 30
 AROUND_BEFORE = 15
 MORE = 80
 

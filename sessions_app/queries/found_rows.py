@@ -10,21 +10,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import connection
-from django.db.models import BooleanField, Count, F, Func, Q, QuerySet, Value
+from django.db.models import BigIntegerField, BooleanField, F, Func, Q, QuerySet, Value
 from django.db.models.expressions import RawSQL
 
 from compaction.messages import RowKey
-from sessions_app.models import MessageRow, Session
+from sessions_app.models import Session
 from sessions_app.search.query import SearchQuery
 from sessions_app.search.vector import SUMMARY, project_lexeme, session_lexeme
 
-# With more hits than these, sessions are asked one by one, newest first, until a page of them is full.
-MOST_GATHERED: Final = 20_000
+# With more hits than these, sessions are asked one by one, in the order of the list, until a page of them is full.
+MOST_GATHERED: Final = 100_000
+# And no more hits than these are looked up to say how many are archived.
+MOST_COUNTED: Final = 20_000
 # Over more projects than these a search isn't narrowed in the index, only by the sessions it may show.
 MOST_NAMED_PROJECTS: Final = 60
-# Hits of one session are counted up to here in lists.
-MOST_COUNTED: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class FoundRow:
 
 @dataclass(frozen=True, slots=True)
 class SessionHits:
-    """The first hits of one session, messages before summaries, and how many there are, up to `MOST_COUNTED` + 1."""
+    """The first hits of one session, messages before summaries, and how many there are."""
 
     rows: tuple[FoundRow, ...]
     total: int
@@ -62,31 +63,37 @@ class HitPlace:
 
 @dataclass(frozen=True, slots=True)
 class SessionsWithHits:
-    """The condition for sessions that have hits. are_gathered: the hits were read, so they are few enough to count."""
+    """The condition for sessions that have hits. can_be_counted: they are few enough."""
 
     condition: Q
-    are_gathered: bool
+    can_be_counted: bool
 
 
 def sessions_with_hits(query: SearchQuery, project_ids: Sequence[int]) -> SessionsWithHits:
     """Which sessions have a row that `query` finds. Reads the hits, when they are not too many."""
-    gathered = _gathered(query.expression(*_names(project_ids)))
-    if gathered is not None:
-        return SessionsWithHits(Q(id__in=gathered), True)
-    # The name of the session stands in the vector, so this is one look into the index for each session asked.
+    gathered, hits = _gathered(query.expression(*_names(project_ids)))
+    if hits <= MOST_GATHERED:
+        return SessionsWithHits(Q(_is_any_of(gathered)), hits <= MOST_COUNTED)
+    # So many hits are soon met in almost any session. The function instead of its operator keeps the index of words out
+    # of it, which would be asked for all hits again in each session.
     asked = Func(
         F("id"),
         Value(query.expression()),
-        template="EXISTS (SELECT 1 FROM sessions_app_rowwords AS w "
-        "WHERE w.words @@ (quote_literal('@s' || %(expressions)s)::tsquery)",
-        arg_joiner="::text) || ' & ' || ",
+        template="EXISTS (SELECT 1 FROM sessions_app_rowwords AS w WHERE w.session_id = %(expressions)s::tsquery))",
+        arg_joiner=" AND ts_match_vq(w.words, ",
         output_field=BooleanField(),
     )
     return SessionsWithHits(Q(asked), False)
 
 
-def _gathered(expression: str) -> list[int] | None:
-    """Ids of all sessions with hits; None when there are too many hits to gather."""
+def _is_any_of(ids: list[int]) -> Func:
+    """One of these ids, given as one value: there may be tens of thousands."""
+    listed = Value(ids, output_field=ArrayField(BigIntegerField()))
+    return Func(F("id"), listed, template="(%(expressions)s))", arg_joiner=" = ANY(", output_field=BooleanField())
+
+
+def _gathered(expression: str) -> tuple[list[int], int]:
+    """Ids of the sessions that have hits, and the number of hits; past `MOST_GATHERED` + 1 they are not read."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT session_id, count(*) FROM (SELECT session_id FROM sessions_app_rowwords "
@@ -94,7 +101,7 @@ def _gathered(expression: str) -> list[int] | None:
             [expression, MOST_GATHERED + 1],
         )
         found = cursor.fetchall()
-    return [one for one, _ in found] if sum(hits for _, hits in found) <= MOST_GATHERED else None
+    return [one for one, _ in found], sum(hits for _, hits in found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,20 +113,24 @@ class FoundTotals:
     sessions: int
 
 
+# Each hit is looked up by its key: a join would rather read the whole table of rows, which it takes for cheaper.
+_COUNT: Final = """
+SELECT count(*), count(r.died_seq), count(DISTINCT hits.session_id) FROM (
+    SELECT row_id, session_id FROM sessions_app_rowwords WHERE words @@ %s::tsquery LIMIT %s
+) AS hits
+CROSS JOIN LATERAL (SELECT died_seq FROM sessions_app_messagerow WHERE id = hits.row_id OFFSET 0) AS r
+WHERE hits.session_id IN ({sessions})
+"""
+
+
 def count_found(query: SearchQuery, sessions: QuerySet[Session], project_ids: Sequence[int]) -> FoundTotals | None:
-    """Totals over all hits in `sessions`; None when there are none, or too many to count. One query."""
-    some = RawSQL(
-        "sessions_app_messagerow.id IN (SELECT row_id FROM sessions_app_rowwords WHERE words @@ %s::tsquery LIMIT %s)",
-        [query.expression(*_names(project_ids)), MOST_GATHERED + 1],
-        output_field=BooleanField(),
-    )
-    hits = MessageRow.objects.filter(Q(some), session_id__in=sessions.order_by().values("id"))
-    totals = hits.aggregate(
-        rows=Count("id"),
-        archived=Count("id", filter=Q(died_seq__isnull=False)),
-        sessions=Count("session_id", distinct=True),
-    )
-    return FoundTotals(**totals) if 0 < totals["rows"] <= MOST_GATHERED else None
+    """Totals over all hits in `sessions`; None when there are none. One query."""
+    found, parameters = sessions.order_by().values("id").query.sql_with_params()
+    with connection.cursor() as cursor:
+        asked = [query.expression(*_names(project_ids)), MOST_COUNTED, *parameters]
+        cursor.execute(_COUNT.format(sessions=found), asked)
+        rows, archived, in_sessions = cursor.fetchone()
+    return FoundTotals(rows, archived, in_sessions) if rows else None
 
 
 def _names(project_ids: Sequence[int]) -> list[str]:
@@ -127,13 +138,14 @@ def _names(project_ids: Sequence[int]) -> list[str]:
 
 
 _FIRST_HITS: Final = """
-SELECT s.id, h.row_id, h.position, h.total FROM unnest(%(ids)s::bigint[]) AS s(id)
-CROSS JOIN LATERAL (
-    SELECT row_id, position, count(*) OVER () AS total FROM (
-        SELECT row_id, position, words @@ %(summary)s::tsquery AS is_summary FROM sessions_app_rowwords
-        WHERE words @@ (quote_literal('@s' || s.id) || ' & ' || %(expression)s)::tsquery LIMIT %(counted)s
-    ) AS counted ORDER BY is_summary, position, row_id LIMIT %(shown)s
-) AS h ORDER BY s.id, h.position, h.row_id
+SELECT session_id, row_id, position, total FROM (
+    SELECT session_id, row_id, position, count(*) OVER (PARTITION BY session_id) AS total,
+        row_number() OVER (PARTITION BY session_id ORDER BY is_summary, position, row_id) AS number
+    FROM (
+        SELECT session_id, row_id, position, words @@ %(summary)s::tsquery AS is_summary
+        FROM sessions_app_rowwords WHERE words @@ %(expression)s::tsquery
+    ) AS hits
+) AS numbered WHERE number <= %(shown)s ORDER BY session_id, number
 """
 
 
@@ -141,9 +153,9 @@ def first_hits(query: SearchQuery, session_ids: Sequence[int], shown: int) -> di
     """The first `shown` hits of each of these sessions, in one query."""
     if not session_ids:
         return {}
-    asked: dict[str, Any] = {"ids": list(session_ids), "expression": query.expression(), "shown": shown}
-    asked |= {"counted": MOST_COUNTED + 1, "summary": f"'{SUMMARY}'"}
+    names = map(session_lexeme, session_ids)
     with connection.cursor() as cursor:
+        asked: dict[str, Any] = {"expression": query.expression(*names), "shown": shown, "summary": f"'{SUMMARY}'"}
         cursor.execute(_FIRST_HITS, asked)
         found = cursor.fetchall()
     hits: dict[int, SessionHits] = {}

@@ -21,15 +21,11 @@ _TABLES = (
     "sessions_app_summaryrevision",
     "sessions_app_sessionevent",
     "sessions_app_rowlifetime",
+    "sessions_app_rowwords",
     "sessions_app_messagerow",
     "sessions_app_compactionpass",
     "sessions_app_turn",
     "sessions_app_sessionpolicyrevision",
-)
-# The words of rows are found by the rows.
-_DELETE_WORDS = (
-    "DELETE FROM sessions_app_rowwords AS words USING sessions_app_messagerow AS r "
-    "WHERE r.session_id = ANY(%s) AND words.row_id = r.id"
 )
 CONTINUATION = "compression"
 
@@ -95,7 +91,6 @@ def _delete(ids: list[int]) -> None:
     Session.objects.filter(pk__in=ids).update(parent=None, parent_row=None)
     Session.objects.filter(parent_id__in=ids).update(parent=None, parent_row=None)
     with connection.cursor() as cursor:
-        cursor.execute(_DELETE_WORDS, [ids])
         for table in _TABLES:
             cursor.execute(f"DELETE FROM {table} WHERE session_id = ANY(%s)", [ids])
     Session.objects.filter(pk__in=ids).delete()

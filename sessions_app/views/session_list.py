@@ -18,16 +18,17 @@ def session_list(request: PageRequest) -> HttpResponse:
     """The page, or for htmx only the list on it."""
     form = SessionFilterForm(request.GET)
     filters = form.filters()
-    visible = visible_sessions(request.user)
+    visible, project_ids = visible_sessions(request.user), searchable_projects(request.user)
+    searched_ids = searchable_projects(request.user, filters.project_slug) if filters.project_slug else project_ids
     context = {
         "section": "sessions",
         "form": form,
         "filters": filters,
         "period_label": form.period_label(filters.period),
-        "page": read_session_list(visible, filters, searchable_projects(request.user, filters.project_slug)),
+        "page": read_session_list(visible, filters, searched_ids),
     }
     if request.htmx and not request.htmx.history_restore_request:
         return render(request, "sessions/_list.html", context)
     context |= {"first_words": FIRST_WORDS, "last_words": LAST_WORDS}
-    context |= {"totals": count_sessions(visible), "choices": read_filter_choices(visible)}
+    context |= {"totals": count_sessions(visible, project_ids), "choices": read_filter_choices(project_ids)}
     return render(request, "sessions/list.html", context)
