@@ -24,7 +24,7 @@ OCCUPANCY_PCT = models.Case(
 
 class Migration(migrations.Migration):
     atomic = False
-    dependencies = [("sessions_app", "0015_access_and_audit")]
+    dependencies = [("sessions_app", "0016_told_histories")]
 
     operations = [
         AddIndexConcurrently("rowwords", models.Index(fields=["session", "row"], name="row_words_of_session")),
