@@ -1,0 +1,157 @@
+"""A project with one of everything that has an address, and people and programs of every kind who ask for it."""
+
+import re
+from datetime import timedelta
+
+from cryptography.fernet import Fernet
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.test import Client
+from django.urls import URLResolver, get_resolver
+from row_builder import RowBuilder
+
+from compaction.messages import ImagePart, Message, Role, TextPart
+from sessions_app import services
+from sessions_app.api.site import api
+from sessions_app.models import (
+    AuditSource,
+    EndpointTest,
+    MemberRole,
+    MessageRow,
+    Play,
+    ProjectMember,
+    ReplayStep,
+    SummaryRevision,
+)
+from sessions_app.services import AuditOrigin, NewMessage
+from sessions_app.services.imports import request_import
+from sessions_app.services.invitations import create_invitation
+from sessions_app.services.replays import request_replay
+from sessions_app.services.secrets import store_secret
+from sessions_app.services.tokens import issue_token
+
+ROLES = ("viewer", "editor", "owner")
+PEOPLE = ("nobody", "stranger", *ROLES)
+SITE = AuditOrigin(AuditSource.SITE)
+PICTURE = (
+    '{"type": "image_url", "image_url": {"url": "data:image/png;base64,'
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}}'
+)
+SECRETS_KEYS = (Fernet.generate_key().decode(),)
+
+
+class World:
+    """One project, filled. values: what stands in the places of addresses."""
+
+    def __init__(self, slug):
+        self.project = services.create_project(slug, slug.capitalize())
+        self.session = services.create_session(self.project, "A review", window_tokens=200_000)
+        self.people = {role: self._member(role) for role in ROLES}
+        rows = RowBuilder(self.session.pk)
+        rows.turns(3)
+        rows.append(NewMessage(Message(Role.USER, (TextPart("see"), ImagePart(PICTURE)))))
+        rows.absorb([row.pk for row in rows.live()][1:4])
+        self.values = self._values()
+
+    def _member(self, role):
+        person = User.objects.create_user(f"{role}-of-{self.project.slug}")
+        services.add_member(self.project, person, MemberRole(role))
+        return person
+
+    def _values(self):
+        project, session = self.project, self.session
+        run = request_replay(session, "none")
+        Play.objects.create(session=session, rate=1.0, status="done")
+        ReplayStep.objects.create(run=run, number=1, turn=1, kind="micro", outcome="absorbed")
+        other = User.objects.create_user(f"other-of-{project.slug}")
+        services.add_member(project, other, MemberRole.VIEWER)
+        hour = timedelta(hours=1)
+        return {
+            "slug": project.slug,
+            "public_id": session.public_id,
+            "row_id": MessageRow.objects.filter(session=session, parts__isnull=False).order_by("-id").first().pk,
+            "part_number": 1,
+            "number": SummaryRevision.objects.filter(session=session).first().number,
+            "step": 1,
+            "run_id": run.pk,
+            "job_id": request_import(project, []).pk,
+            "test_id": EndpointTest.objects.create(project=project).pk,
+            "member_id": ProjectMember.objects.get(project=project, user=other).pk,
+            "invitation_id": create_invitation(SITE, project, MemberRole.VIEWER, lifetime=hour).invitation.pk,
+            "token_id": issue_token(project, "a token").token.pk,
+            "secret_id": store_secret(SITE, project, "TEAM_API_KEY", "https://api.example.com", "k").pk,
+            "token": "invented",
+        }
+
+    def address(self, route, **other):
+        """The route with its places filled."""
+        values = self.values | other
+        path = re.sub(r"<(?:\w+:)?(\w+)>", lambda match: str(values[match.group(1)]), route)
+        return "/" + path.removeprefix("^").partition("(")[0]
+
+
+class Browser:
+    """A person's browser, or nobody's. What a request changes is undone after it, so each finds the same world."""
+
+    def __init__(self, person):
+        client = Client()
+        if person is not None:
+            client.force_login(person)
+        self._cookie = client.cookies.get(settings.SESSION_COOKIE_NAME)
+
+    def ask(self, method, path, **headers):
+        client = Client(raise_request_exception=False)
+        if self._cookie is not None:
+            client.cookies[settings.SESSION_COOKIE_NAME] = self._cookie.value
+        with transaction.atomic():
+            answer = getattr(client, method)(path, headers=headers)
+            if answer.streaming:
+                answer.getvalue()
+            transaction.set_rollback(True)
+        return answer
+
+
+class Program:
+    """Whoever asks the API, with a token or without."""
+
+    def __init__(self, secret=None):
+        self._headers = {} if secret is None else {"Authorization": f"Bearer {secret}"}
+
+    def ask(self, method, path, body=None):
+        client = Client(raise_request_exception=False)
+        with transaction.atomic():
+            answer = client.generic(method, path, b"" if body is None else body, "application/json", headers=self._headers)
+            if answer.streaming:
+                answer.getvalue()
+            transaction.set_rollback(True)
+        return answer.status_code
+
+
+def routes(resolver=None, before=""):
+    """Every address of the site, as the URLconf writes it."""
+    for one in (resolver or get_resolver()).url_patterns:
+        route = before + str(one.pattern)
+        if isinstance(one, URLResolver):
+            yield from routes(one, route)
+        else:
+            yield route
+
+
+def operations():
+    """Every operation of the API: its id, method and route."""
+    for prefix, router in api._routers:
+        for path, view in router.path_operations.items():
+            for operation in view.operations:
+                for method in operation.methods:
+                    route = f"api/v1{prefix}{path}".replace("{", "<").replace("}", ">")
+                    yield operation.operation_id, method, route
+
+
+def sign_of(answer):
+    """What an answer was, in the table's signs."""
+    status = answer.status_code
+    if status == 302 and answer.headers["Location"].startswith("/login/?next="):
+        return "L"
+    known = {403: "3", 404: "4", 405: "M"}
+    return known.get(status) or ("o" if status < 500 else "!")
