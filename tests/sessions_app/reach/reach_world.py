@@ -121,7 +121,9 @@ class Program:
     def ask(self, method, path, body=None):
         client = Client(raise_request_exception=False)
         with transaction.atomic():
-            answer = client.generic(method, path, b"" if body is None else body, "application/json", headers=self._headers)
+            answer = client.generic(
+                method, path, b"" if body is None else body, "application/json", headers=self._headers
+            )
             if answer.streaming:
                 answer.getvalue()
             transaction.set_rollback(True)
