@@ -76,6 +76,16 @@ PAGES = {
     "p/<slug:slug>/keys/": OWNERS_FORM,
     "p/<slug:slug>/keys/<int:secret_id>/remove/": OWNERS_DEED,
     "p/<slug:slug>/audit/": OWNERS_PAGE,
+    "p/<slug:slug>/settings/": READ_BUT_OWNERS_FORM,
+    "p/<slug:slug>/settings/preview/": OWNERS_DEED,
+    # A trial is its maker's own; here it is the owner's.
+    "p/<slug:slug>/settings/trials/<int:number>/": Page("L444o", "LMMMM"),
+    "p/<slug:slug>/settings/yaml/": READ_BUT_OWNERS_FORM,
+    "p/<slug:slug>/settings/scopes/": READ,
+    "p/<slug:slug>/settings/revisions/": READ,
+    "p/<slug:slug>/settings/revisions/<int:number>/": READ,
+    "p/<slug:slug>/settings/revisions/<int:number>/revert/": OWNERS_DEED,
+    "p/<slug:slug>/settings.yaml": READ,
     "s/<str:public_id>/": READ,
     # Without an action there is nothing to do, which only those are told who may do it.
     "s/<str:public_id>/play/": Page("L4ooo", "L4344"),
@@ -94,6 +104,11 @@ PAGES = {
     "s/<str:public_id>/occupancy.csv": READ,
     "s/<str:public_id>/cache/": READ,
     "s/<str:public_id>/cache.csv": READ,
+    "s/<str:public_id>/export/": READ,
+    "s/<str:public_id>/export/session.<str:ending>": READ,
+    "s/<str:public_id>/next/": READ,
+    "s/<str:public_id>/next/<int:step>/": READ,
+    "s/<str:public_id>/replay/<int:number>/": READ,
     "s/<str:public_id>/replay/<int:number>/<int:step>/": READ,
     "s/<str:public_id>/runs/": WRITERS_FORM,
     "s/<str:public_id>/runs/<int:run_id>/": READ,
@@ -107,6 +122,8 @@ PAGES = {
 }
 # What the address alone does not say: a query without which there is nothing to show.
 QUERIES = {"s/<str:public_id>/rows/": "?after=0-0&before=99-0"}
+# Where a place in an address means something else than usual: the name of the value that stands there.
+PLACES = {"p/<slug:slug>/settings/trials/<int:number>/": {"number": "trial_id"}}
 
 READS, WRITES = Operation(False), Operation(True)
 OPERATIONS = {

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
 from django.urls import URLResolver, get_resolver
+from reach_table import PLACES
 from row_builder import RowBuilder
 
 from compaction.messages import ImagePart, Message, Role, TextPart
@@ -20,6 +21,7 @@ from sessions_app.models import (
     MemberRole,
     MessageRow,
     Play,
+    PolicyTrial,
     ProjectMember,
     ReplayStep,
     SummaryRevision,
@@ -81,12 +83,16 @@ class World:
             "invitation_id": create_invitation(SITE, project, MemberRole.VIEWER, lifetime=hour).invitation.pk,
             "token_id": issue_token(project, "a token").token.pk,
             "secret_id": store_secret(SITE, project, "TEAM_API_KEY", "https://api.example.com", "k").pk,
+            "trial_id": PolicyTrial.objects.create(
+                project=project, settings={}, fingerprint="x", created_by=self.people["owner"]
+            ).pk,
+            "ending": "json",
             "token": "invented",
         }
 
     def address(self, route, **other):
         """The route with its places filled."""
-        values = self.values | other
+        values = self.values | {name: self.values[place] for name, place in PLACES.get(route, {}).items()} | other
         path = re.sub(r"<(?:\w+:)?(\w+)>", lambda match: str(values[match.group(1)]), route)
         return "/" + path.removeprefix("^").partition("(")[0]
 
