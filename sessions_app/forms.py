@@ -170,12 +170,24 @@ class LedgerForm(forms.Form):
     kind = forms.ChoiceField(required=False, choices=PassKind.choices)
     outcome = forms.RegexField(r"^[a-z_]{1,40}$", required=False)
     before = forms.IntegerField(required=False, min_value=1, max_value=MAX_POSITION)
+    over = forms.FloatField(required=False, min_value=0, max_value=100_000)
+    slower = forms.IntegerField(required=False, min_value=0, max_value=MAX_POSITION)
+    larger = forms.IntegerField(required=False, min_value=0, max_value=MAX_POSITION)
+    freed = forms.BooleanField(required=False)
 
     def ledger_filter(self) -> LedgerFilter:
         """What was asked for, leaving out whatever is not valid."""
         self.is_valid()
         asked = self.cleaned_data
-        return LedgerFilter(asked.get("kind") or "", asked.get("outcome") or "", asked.get("before"))
+        return LedgerFilter(
+            asked.get("kind") or "",
+            asked.get("outcome") or "",
+            asked.get("before"),
+            over_pct=asked.get("over"),
+            slower_ms=asked.get("slower"),
+            larger_tokens=asked.get("larger"),
+            has_freed=bool(asked.get("freed")),
+        )
 
 
 class CacheForm(forms.Form):

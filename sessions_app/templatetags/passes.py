@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from compaction.telemetry import MICRO_PREFIX, PRUNE_PREFIX
 from sessions_app.models import CompactionPass, PassFacts, PassKind, PassOrigin, Session
 from sessions_app.pages import pass_words
 from sessions_app.pages.flow import SummaryItem
+from sessions_app.pages.ledger import TurnTime
 from sessions_app.pages.replay_steps import first_step, has_edit
 from sessions_app.pages.summary_text import unframed
 from sessions_app.rendering.gauge import Segment, Zone, draw_gauge
@@ -51,6 +53,12 @@ def summary_html(item: SummaryItem) -> SafeString:
 def replay_url(session: Session, made_by: CompactionPass) -> str:
     """Where the replay of a recorded pass begins."""
     return reverse("replay", args=[session.public_id, made_by.number, first_step(made_by)])
+
+
+@register.filter
+def at_turn(times: Mapping[int, TurnTime], turn: int | None) -> TurnTime | None:
+    """How long a turn took; None when it is not known."""
+    return None if turn is None else times.get(turn)
 
 
 @register.filter
