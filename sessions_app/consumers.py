@@ -4,7 +4,9 @@ A client is told the newest sequence number when it connects and each event afte
 by HTTP, where access is decided again. Messages:
 
     {"type": "snapshot", "seq": 41}                                 once, when connected
-    {"type": "event", "seq": 44, "kind": "appended", "ids": [7]}    kind is an EventKind, or "replay" (ids: the run)
+    {"type": "event", "seq": 44, "kind": "appended", "ids": [7]}    kind is an EventKind, or one without a number:
+                                                                    "replay" (ids: the run), "answer" (ids: the answer
+                                                                    that comes), "turn" (ids: the turn that ends)
     {"type": "heartbeat", "seq": 44}                                what the newest number is
     {"type": "resync"}                                              something was lost
 
@@ -27,7 +29,7 @@ from django.http import Http404
 from sessions_app import access
 from sessions_app.live import group_of, live_hub
 from sessions_app.models import Session
-from sessions_app.notifications import REPLAY_KIND
+from sessions_app.notifications import UNNUMBERED_KINDS
 from sessions_app.queries.logins import is_login_in_force
 from sessions_app.watchers import Watcher
 
@@ -103,7 +105,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
 
     async def session_notice(self, message: dict[str, Any]) -> None:
         """Pass an event on, once: with a shared channel layer each process sends every notice."""
-        if message["kind"] != REPLAY_KIND:
+        if message["kind"] not in UNNUMBERED_KINDS:
             if message["seq"] <= self.seq:
                 return
             self.seq = message["seq"]

@@ -1,8 +1,9 @@
 """The form of an endpoint test: which endpoints are asked, and what.
 
 The first endpoint is the project's own, if it has one; others are typed. The engine reads each block and says what it
-refuses beside the field. Somebody who may not change the project's settings can't name a key here either: a key goes
-where its address says, and that is the owner's to decide.
+refuses beside the field. Somebody who may not change the project's settings can't name a variable here either: its key
+goes where the address says, and that is the owner's to decide. A stored key is bound to its place, so anybody who may
+write may name it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ OTHERS: Final = 3
 MADE_UP: Final = ""
 MOST_SESSIONS: Final = 30
 # Keys of the block, and which of them people type here.
-KEYS: Final = ("provider", "model", "base_url", "key_env", "timeout", "context_length")
+KEYS: Final = ("provider", "model", "base_url", "key_env", "api_key_secret", "timeout", "context_length")
 OFFLINE_BLOCK: Final = {"provider": EXTRACTIVE}
 
 
@@ -40,6 +41,7 @@ class EndpointFields(forms.Form):
     model = forms.CharField(label=gettext_lazy("Model"), required=False, max_length=200)
     base_url = forms.CharField(label=gettext_lazy("Address"), required=False, max_length=500)
     key_env = forms.CharField(label=gettext_lazy("Variable with the key"), required=False, max_length=100)
+    api_key_secret = forms.CharField(label=gettext_lazy("Stored key"), required=False, max_length=100)
     timeout = forms.IntegerField(
         label=gettext_lazy("Time limit, seconds"), required=False, min_value=1, max_value=3_600
     )
@@ -55,7 +57,7 @@ class EndpointFields(forms.Form):
         if not block or self.errors:
             return given
         if "key_env" in block and not self._may_name_keys:
-            self.add_error("key_env", _("Only an owner of the project can name a key here."))
+            self.add_error("key_env", _("Only an owner of the project can name a variable here."))
         reading = CompactionPolicy.from_mapping({"auxiliary": {"compression": block}})
         refusals = [(problem.key, problem.message) for problem in reading.errors]
         try:

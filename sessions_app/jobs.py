@@ -22,6 +22,7 @@ from sessions_app.passes.passing import Passing
 from sessions_app.plays import run_play as run_stored_play
 from sessions_app.policy_trials import run_trial as run_policy_trial
 from sessions_app.replay_runs import run_replay as run_stored_replay
+from sessions_app.services.chat import settle_silent_answers
 from sessions_app.session_policy import policy_of
 from sessions_app.summarizers import summarizer_for_policy, summarizer_for_run
 from sessions_app.token_counting import site_counter
@@ -94,3 +95,10 @@ async def rescue_jobs(timestamp: int) -> None:
     for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=SILENT_WORKER_SECONDS):
         logger.warning("job %s (%s) was left by a worker that is gone; it runs again", job.id, job.task_name)
         await app.job_manager.retry_job(job, retry_at=datetime.now(UTC))
+
+
+@app.periodic(cron="* * * * * */15")
+@app.task(name="sessions_app.jobs.settle_answers", queueing_lock="settle-answers", pass_context=False)
+def settle_answers(timestamp: int) -> None:
+    """End the answers of the chat whose process is gone."""
+    settle_silent_answers(site_counter())

@@ -17,6 +17,10 @@ CHANNEL: Final = "hermes_sessions"
 MAX_IDS: Final = 300
 # About a run beside the session: it has no number among the session's events.
 REPLAY_KIND: Final = "replay"
+# About an answer of the main model that comes piece by piece, and about a turn whose end begins or is over.
+ANSWER_KIND: Final = "answer"
+TURN_KIND: Final = "turn"
+UNNUMBERED_KINDS: Final = frozenset({REPLAY_KIND, ANSWER_KIND, TURN_KIND})
 
 
 @dataclass(frozen=True, slots=True)

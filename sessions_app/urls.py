@@ -8,6 +8,7 @@ from sessions_app.views.account import account, account_logins_end, account_name
 from sessions_app.views.actions import actions
 from sessions_app.views.audit import project_audit, site_audit
 from sessions_app.views.cache import cache, cache_csv
+from sessions_app.views.chat import chat, chat_stream, new_chat
 from sessions_app.views.deletion import deletion
 from sessions_app.views.endpoint_tests import endpoint_test, endpoint_test_cancel, endpoint_tests
 from sessions_app.views.exports import export_file, exports
@@ -80,7 +81,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("account/name/", account_name, name="account_name"),
     path("account/password/", account_password, name="account_password"),
     path("account/logins/end/", account_logins_end, name="account_logins_end"),
+    path("s/new/", new_chat, name="new_chat"),
     path("s/<str:public_id>/", session, name="session"),
+    path("s/<str:public_id>/chat/", chat, name="chat"),
+    path("s/<str:public_id>/chat/answer/<int:answer_id>/", chat_stream, name="chat_stream"),
     path("s/<str:public_id>/play/", play, name="play"),
     path("s/<str:public_id>/events/", session_updates, name="session_updates"),
     path("s/<str:public_id>/rows/", group_rows, name="group_rows"),

@@ -7,6 +7,7 @@ live context (`rows`), so every view of a session is a query and nothing is copi
 
 from sessions_app.models.audit import AuditAction, AuditEntry, AuditSource
 from sessions_app.models.calls import CallPurpose, ModelCall
+from sessions_app.models.chat import AnswerStatus, ChatAnswer
 from sessions_app.models.endpoint_tests import EndpointTest
 from sessions_app.models.events import EventKind, SessionEvent
 from sessions_app.models.imports import ImportJob, JobStatus
@@ -28,11 +29,13 @@ from sessions_app.models.turns import Turn, TurnStep
 from sessions_app.models.words import RowWords
 
 __all__ = [
+    "AnswerStatus",
     "ApiToken",
     "AuditAction",
     "AuditEntry",
     "AuditSource",
     "CallPurpose",
+    "ChatAnswer",
     "CompactionPass",
     "EndpointTest",
     "EventKind",

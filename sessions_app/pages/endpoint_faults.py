@@ -27,7 +27,8 @@ _CHECK_ADDRESS: Final = gettext_lazy(
     "Check the address: it should be the one of the API, often ending in /v1, not the one of a web page."
 )
 _CHECK_KEY: Final = gettext_lazy(
-    "Set the variable where the site and its worker run, and start them again. The settings hold only its name."
+    "Set the variable where the site and its worker run and start them again, or let the project store the key. The "
+    "settings hold only its name."
 )
 _OPERATOR: Final = gettext_lazy(
     "Whoever runs this site decides what it may contact: see HERMES_SITE_OUTBOUND_HOSTS, _LOOPBACK, _PRIVATE and _KEYS."
@@ -40,8 +41,8 @@ _FAULTS: Final[dict[str, _Lazy]] = {
         gettext_lazy("Give a provider or an address, and a model, in the project's settings."),
     ),
     "not_asked": (gettext_lazy("It was not asked."), gettext_lazy("Give a larger window, or leave the window empty.")),
-    "key_missing": (gettext_lazy("The variable that should hold the key is not set."), _CHECK_KEY),
-    "key_invalid": (gettext_lazy("The variable holds something that can't be a key."), _CHECK_KEY),
+    "key_missing": (gettext_lazy("There is no key of that name."), _CHECK_KEY),
+    "key_invalid": (gettext_lazy("What stands under that name can't be a key."), _CHECK_KEY),
     "key_refused": (gettext_lazy("This key may not be sent to this host."), _OPERATOR),
     "address_refused": (gettext_lazy("This address may not be contacted from here."), _OPERATOR),
     "redirect_refused": (

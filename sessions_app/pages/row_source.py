@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import F, Func, IntegerField, JSONField, QuerySet, Value
+from django.db.models import Exists, F, Func, IntegerField, JSONField, OuterRef, QuerySet, Value
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Left, Length
 
 from compaction.messages import Role, RowKind
-from sessions_app.models import MessageRow
+from sessions_app.models import MessageRow, Turn
 
 TEXT_CHARS = 4_000
 ARGUMENT_CHARS = 2_000
@@ -70,7 +70,10 @@ class SourceCall:
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """One row, texts cut. born_seq, died_seq: its life in events; lines: line breaks in the whole content plus one."""
+    """One row, texts cut. born_seq, died_seq: its life in events; lines: line breaks in the whole content plus one.
+
+    is_interrupted: its turn was broken off here.
+    """
 
     id: int
     position: int
@@ -94,6 +97,7 @@ class SourceRow:
     archived_by_id: int | None
     replaces_id: int | None
     is_repaired: bool
+    is_interrupted: bool
 
     @property
     def key(self) -> tuple[int, int]:
@@ -116,6 +120,8 @@ def read_rows(rows: QuerySet[MessageRow]) -> list[SourceRow]:
 
 def cut(rows: QuerySet[MessageRow]) -> Iterable[Any]:
     """The columns that pages need, long texts cut, as named tuples."""
+    ends_here = Turn.objects.filter(session_id=OuterRef("session_id"), number=OuterRef("turn"))
+    broken_off = ends_here.filter(last_position=OuterRef("position"), interrupted=True)
     breaks = Func(F("content"), Value("\n"), function="regexp_count", output_field=IntegerField())
     return rows.annotate(
         text_start=Left("content", TEXT_CHARS),
@@ -125,10 +131,12 @@ def cut(rows: QuerySet[MessageRow]) -> Iterable[Any]:
         light_calls=RawSQL(_CALLS_SQL, [ARGUMENT_CHARS], output_field=JSONField()),
         reasoning_start=Left("reasoning", TEXT_CHARS),
         reasoning_chars=Length("reasoning"),
+        is_interrupted=Exists(broken_off),
     ).values_list(
         *("id", "position", "born_seq", "died_seq", "kind", "role", "text_start", "text_chars", "breaks"),
         *("light_parts", "light_calls", "tool_call_id", "name", "reasoning_start", "reasoning_chars", "by_person"),
         *("tokens", "reasoning_tokens", "at", "turn", "made_by_id", "archived_by_id", "replaces_id", "is_repaired"),
+        "is_interrupted",
         named=True,
     )
 
@@ -159,6 +167,7 @@ def source_row(found: Any) -> SourceRow:
         archived_by_id=found.archived_by_id,
         replaces_id=found.replaces_id,
         is_repaired=found.is_repaired,
+        is_interrupted=found.is_interrupted,
     )
 
 

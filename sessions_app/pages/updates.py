@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compaction.messages import Role
-from sessions_app.models import EventKind, Session, SessionEvent
+from sessions_app.models import EventKind, Session, SessionEvent, Turn
 from sessions_app.pages.flow import RowItem
 from sessions_app.pages.outlook import Outlook
 from sessions_app.pages.row_source import SourceRow, read_rows
@@ -23,7 +23,8 @@ PLAIN_KINDS = frozenset(
 class Updates:
     """The catch-up from one event to `seq`.
 
-    items: the new rows, and in front of them the row whose calls they answer, which the page has and must replace.
+    items: the new rows, and in front of them rows that the page has and must replace: the one whose calls they answer,
+    the one after which the turn was broken off.
     is_plain: whether appending them is all there is to do; otherwise the page reads its rows anew.
     """
 
@@ -45,10 +46,20 @@ def read_updates(session: Session, after_seq: int, outlook: Outlook) -> Updates:
     is_plain = kinds <= PLAIN_KINDS and len(new) <= MOST_ROWS
     if not is_plain:
         return Updates(session.last_seq, (), False)
-    shown = [*answered_rows(session, new), *new]
+    broken_off = broken_off_row(session, new) if EventKind.TURN_FINISHED in kinds else []
+    shown = [*broken_off, *answered_rows(session, new), *new]
     return Updates(
         session.last_seq, tuple(RowItem(view, outlook.zone_of(view.row.key)) for view in view_rows(shown)), True
     )
+
+
+def broken_off_row(session: Session, new: list[SourceRow]) -> list[SourceRow]:
+    """The last row of the newest turn if that was broken off: the page has the row, which now has to say so."""
+    turn = Turn.objects.filter(session_id=session.pk, number=session.turns_total, interrupted=True).first()
+    if turn is None or any(row.position == turn.last_position for row in new):
+        return []
+    row = read_rows(flow_rows(session.pk, live_only=True).filter(position=turn.last_position).order_by("id")[:1])
+    return [one for one in row if one.role is not Role.TOOL]
 
 
 def answered_rows(session: Session, new: list[SourceRow]) -> list[SourceRow]:

@@ -14,6 +14,7 @@ from django.db.models import Case, When
 from sessions_app import clock
 from sessions_app.deferring import defer_finalize_turn
 from sessions_app.models import EventKind, Session, SessionStatus, Turn, TurnStep
+from sessions_app.notifications import TURN_KIND, Notice, notify
 from sessions_app.queries.told import told_rows
 from sessions_app.services.locking import lock_session, record_event, save_locked
 from sessions_app.turn_tracking import TurnSpan, TurnTracker
@@ -84,7 +85,10 @@ def finish_turn(session_id: int, *, interrupted: bool = False, deferring: bool =
 
 def mark_finalizing(turn: Turn) -> None:
     """Note that the pass after `turn` begins. A second attempt keeps the first time."""
-    Turn.objects.filter(pk=turn.pk, finalizing_at__isnull=True).update(finalizing_at=clock.now())
+    with transaction.atomic():
+        begun = Turn.objects.filter(pk=turn.pk, finalizing_at__isnull=True)
+        if begun.update(finalizing_at=clock.now()):
+            _tell_of_turn(turn.session_id, turn.number)
 
 
 def take_step(session_id: int, number: int, step: TurnStep) -> bool:
@@ -103,8 +107,15 @@ def is_step_done(session_id: int, number: int | None, step: TurnStep) -> bool:
 
 def end_turn(session_id: int, number: int) -> None:
     """Note that a turn is over, whatever came of its pass. A turn that was over before keeps its time."""
-    turn = Turn.objects.filter(session_id=session_id, number=number, ended_at__isnull=True)
-    turn.update(ended_at=clock.now())
+    with transaction.atomic():
+        turn = Turn.objects.filter(session_id=session_id, number=number, ended_at__isnull=True)
+        if turn.update(ended_at=clock.now()):
+            _tell_of_turn(session_id, number)
+
+
+def _tell_of_turn(session_id: int, number: int) -> None:
+    """The end of a turn is no event of the session, but a page shows it."""
+    notify(Notice(session_id, 0, TURN_KIND, (number,)))
 
 
 def reopen_turn(session_id: int, number: int, last_position: int) -> None:

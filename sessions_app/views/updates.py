@@ -7,8 +7,9 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from sessions_app.access import get_session
+from sessions_app.access import get_session, may_write
 from sessions_app.forms import UpdatesForm
+from sessions_app.pages.chat import CHAT, read_chat
 from sessions_app.pages.occupancy import read_chart
 from sessions_app.pages.pass_places import light_passes
 from sessions_app.pages.session_head import read_head
@@ -34,4 +35,6 @@ def session_updates(request: PageRequest, public_id: str) -> HttpResponse:
         "chart": read_chart(found),
         "side_passes": light_passes(found.pk).order_by("-number")[:SIDE_PASSES],
     }
+    if context["tab"] == CHAT:
+        context["chat"] = read_chat(found, may_write=may_write(request.user, found.project))
     return render(request, "session/_updates.html", context)

@@ -87,8 +87,9 @@ export class LiveConnection {
       this.badge.show("connected");
     }
     if (message.kind === "replay") document.dispatchEvent(new CustomEvent("run-progress", { detail: message.ids }));
+    else if (message.kind === "answer") document.dispatchEvent(new CustomEvent("answer-moves", { detail: message.ids }));
     else if (message.type === "resync") setTimeout(() => this.page.catchUp(), Math.random() * RESYNC_WITHIN_MS);
-    else if (message.seq > this.page.seq) this.page.catchUp();
+    else if (message.kind === "turn" || message.seq > this.page.seq) this.page.catchUp();
   }
 
   // By the clock and not by a timer of its own: timers stand still while the machine sleeps.
@@ -301,5 +302,8 @@ export function startLive() {
     event.preventDefault();
     scrollTo({ top: document.documentElement.scrollHeight });
   });
-  new LiveConnection(new LivePage(document.body)).start();
+  const page = new LivePage(document.body);
+  // Whoever has changed something asks for it at once instead of waiting to hear of it.
+  document.addEventListener("catch-up", () => page.catchUp());
+  new LiveConnection(page).start();
 }

@@ -94,7 +94,7 @@ def test_a_model_that_thinks_is_warned_about(project):
         (failure(401, "no such key"), {}, "did not accept the key"),
         (failure(404, "no such model"), {}, "no such model"),
         (raw(b"<!doctype html><title>Hello</title>", content_type="text/html"), {}, "web page"),
-        (completion(GOOD), {"key_env": "ABSENT_API_KEY"}, "variable that should hold the key is not set"),
+        (completion(GOOD), {"key_env": "ABSENT_API_KEY"}, "no key of that name"),
         (completion(GOOD), {"key_env": "HOME"}, "may not be sent"),
         (completion(""), {}, "no text"),
     ],

@@ -117,10 +117,11 @@ def addresses(session, run, job):
         "run_id": run.pk,
         "job_id": job.pk,
         "test_id": 1,
+        "answer_id": 1,
     }
     for pattern in get_resolver("sessions_app.urls").url_patterns:
         route = str(getattr(pattern, "pattern", ""))
-        if not getattr(pattern, "callback", None) or not route.startswith(("s/", "p/<", "import/<")):
+        if not getattr(pattern, "callback", None) or not route.startswith(("s/<", "p/<", "import/<")):
             continue
         yield "/" + re.sub(r"<(?:\w+:)?(\w+)>", lambda match: str(values.get(match.group(1), "1")), route)
 
@@ -156,7 +157,7 @@ def test_strangers_get_404_or_405_at_every_address_of_a_session(everything, meth
 
 def test_nobody_sees_a_page_without_logging_in(everything):
     nobody = client_of(None)
-    for path in ("/", "/import/", "/p/", "/health/", "/play/", *addresses(*everything)):
+    for path in ("/", "/import/", "/p/", "/health/", "/play/", "/s/new/", *addresses(*everything)):
         response = nobody.get(path)
         assert response.status_code in (302, 401, 405), path
         if response.status_code == 302:

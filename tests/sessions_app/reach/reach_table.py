@@ -86,7 +86,11 @@ PAGES = {
     "p/<slug:slug>/settings/revisions/<int:number>/": READ,
     "p/<slug:slug>/settings/revisions/<int:number>/revert/": OWNERS_DEED,
     "p/<slug:slug>/settings.yaml": READ,
+    "s/new/": OWN_FORM,
     "s/<str:public_id>/": READ,
+    # As with plays: there is no action in the request.
+    "s/<str:public_id>/chat/": Page("L4ooo", "L4344"),
+    "s/<str:public_id>/chat/answer/<int:answer_id>/": READ,
     # Without an action there is nothing to do, which only those are told who may do it.
     "s/<str:public_id>/play/": Page("L4ooo", "L4344"),
     "s/<str:public_id>/events/": READ,

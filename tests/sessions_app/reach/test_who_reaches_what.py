@@ -16,7 +16,17 @@ from sessions_app.services.tokens import issue_token, revoke_token
 pytestmark = pytest.mark.django_db
 OPERATION_ROUTES = {route for _, _, route in operations()}
 # Numbers that are counted over the whole site, not within a session.
-GLOBAL_IDS = {"row_id", "run_id", "job_id", "test_id", "member_id", "invitation_id", "token_id", "secret_id"}
+GLOBAL_IDS = {
+    "row_id",
+    "run_id",
+    "job_id",
+    "test_id",
+    "answer_id",
+    "member_id",
+    "invitation_id",
+    "token_id",
+    "secret_id",
+}
 
 
 @pytest.fixture
