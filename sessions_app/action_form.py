@@ -26,6 +26,18 @@ class Action(StrEnum):
     BRANCH = "branch"
 
 
+class SeqForm(forms.Form):
+    """The event an address or a form names for a branch."""
+
+    seq = forms.IntegerField(required=False, min_value=1, max_value=2**62)
+
+    def seq_or_none(self) -> int | None:
+        """The event; None when none is named, or nothing that could be one."""
+        self.is_valid()
+        found: int | None = self.cleaned_data.get("seq")
+        return found
+
+
 class ActionForm(forms.Form):
     """One action on `session`. A session that was imported can only be branched: its rows are somebody else's."""
 

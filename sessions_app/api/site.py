@@ -8,6 +8,7 @@ from __future__ import annotations
 from ninja import NinjaAPI
 
 from sessions_app.api import (
+    acting,
     context,
     events,
     exports,
@@ -55,6 +56,7 @@ for module in (
     events,
     occupancy,
     runs,
+    acting,
     exports,
 ):
     for address in module.router.path_operations.values():

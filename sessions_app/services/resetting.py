@@ -42,7 +42,7 @@ def reset_session(session_id: int) -> ResetDone:
         session = lock_session(session_id)
         session.last_seq += 1
         session.reset_seq = session.last_seq
-        leaving = _behind_prompt(session_id)
+        leaving = rows_behind_prompt(session_id)
         places = leaving.aggregate(last=Max("position"))
         first = leaving.order_by("position").values_list("position", flat=True).first()
         count = _rewind(session, leaving)
@@ -64,7 +64,7 @@ def reset_session(session_id: int) -> ResetDone:
     return ResetDone(session.last_seq, count)
 
 
-def _behind_prompt(session_id: int) -> QuerySet[MessageRow]:
+def rows_behind_prompt(session_id: int) -> QuerySet[MessageRow]:
     """The live rows from the first one on that is no system prompt."""
     live = MessageRow.objects.filter(session_id=session_id, died_seq__isnull=True)
     said = live.exclude(role__in=_PROMPT_ROLES, kind=RowKind.MESSAGE.value).order_by("position")

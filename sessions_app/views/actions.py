@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 from sessions_app import services
 from sessions_app.access import get_session, may_write, require_writer
 from sessions_app.acting import act_on
-from sessions_app.action_form import Action, ActionForm
+from sessions_app.action_form import Action, ActionForm, SeqForm
 from sessions_app.origins import page_origin
 from sessions_app.pages.actions import read_actions
 from sessions_app.pages.session_head import read_head
@@ -34,6 +34,11 @@ def actions(request: PageRequest, public_id: str) -> HttpResponse:
                 form.add_error(None, gettext("There is no pass that could be taken back."))
             else:
                 return redirect("passes" if action in _TO_PASSES else "session", public_id=shown.public_id)
-    context = {"section": "sessions", "tab": "actions", "session": found, "head": read_head(found), "form": form}
-    context |= {"page": read_actions(found), "may_write": may_write(request.user, found.project)}
+    head, chosen = read_head(found), SeqForm(request.POST if request.method == "POST" else request.GET).seq_or_none()
+    context = {"section": "sessions", "tab": "actions", "session": found, "head": head, "form": form}
+    context |= {
+        "page": read_actions(found, chosen, head.summary_number),
+        "chosen_seq": chosen,
+        "may_write": may_write(request.user, found.project),
+    }
     return render(request, "session/actions.html", context, status=422 if form.errors else 200)

@@ -32,9 +32,12 @@ OPERATIONS = [
     ("get_run", "GET", "/sessions/{id}/runs/{run}", None),
     ("cancel_run", "POST", "/sessions/{id}/runs/{run}/cancel", {}),
     ("list_steps", "GET", "/sessions/{id}/runs/{run}/steps", None),
+    ("undo_pass", "POST", "/sessions/{id}/undo", {}),
+    ("reset_session", "POST", "/sessions/{id}/reset", {}),
+    ("branch_session", "POST", "/sessions/{id}/branch", {"seq": 1}),
     ("export_session", "GET", "/sessions/{id}/export", None),
 ]
-SUCCESS = {"create_session": 201, "start_run": 202}
+SUCCESS = {"create_session": 201, "branch_session": 201, "start_run": 202}
 
 
 @pytest.fixture
