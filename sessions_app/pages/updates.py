@@ -13,6 +13,7 @@ from sessions_app.pages.row_view import view_rows
 from sessions_app.pages.walk import flow_rows
 
 MOST_ROWS = 200
+MOST_EVENTS = 1_000
 # Events that only add rows or change nothing the transcript shows.
 PLAIN_KINDS = frozenset(
     {EventKind.APPENDED, EventKind.TURN_FINISHED, EventKind.HELD, EventKind.RESUMED, EventKind.FAILED}
@@ -35,8 +36,8 @@ class Updates:
 
 def read_updates(session: Session, after_seq: int, outlook: Outlook) -> Updates:
     """What a page that has seen everything up to `after_seq` lacks. One that has seen more than there is, because the
-    data came back from a copy, lacks everything."""
-    if after_seq > session.last_seq:
+    data came back from a copy, and one that is very far behind lack everything."""
+    if not 0 <= session.last_seq - after_seq <= MOST_EVENTS:
         return Updates(session.last_seq, (), False)
     kinds = set(
         SessionEvent.objects.filter(session_id=session.pk, seq__gt=after_seq).values_list("kind", flat=True).distinct()
