@@ -10,8 +10,9 @@ from pathlib import Path
 
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 30.0
-# A child that lived this long was well; its next death starts from the shortest pause again.
-WELL_AFTER_SECONDS = 60.0
+# A child that lived this long was well, whatever ended it: its next death starts from the shortest pause again. Ten
+# seconds are enough that a child which dies over and over can't keep the machine busy.
+WELL_AFTER_SECONDS = 10.0
 
 
 @dataclass(slots=True)
