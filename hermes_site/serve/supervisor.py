@@ -1,7 +1,5 @@
 """The parent's loop: start the children, watch them and the database, stop everything when asked."""
 
-import os
-import select
 import signal
 import socket
 import threading
@@ -29,11 +27,8 @@ class Supervisor:
     """`database` is None when the operator runs the database."""
 
     def __init__(self, listener: socket.socket, folder: Path, database: Attachment | None, say: Say) -> None:
-        self._ready_read, self._ready_write = os.pipe()
-        os.set_inheritable(self._ready_write, True)
-        descriptors = (listener.fileno(), self._ready_write)
-        arguments = tuple(str(descriptor) for descriptor in descriptors)
-        self._web = Child("web", "hermes_site.serve.web", folder, arguments, descriptors=descriptors)
+        sockets = (listener.fileno(),)
+        self._web = Child("web", "hermes_site.serve.web", folder, (str(listener.fileno()),), descriptors=sockets)
         self._worker = Child("worker", "hermes_site.serve.worker", folder)
         self._database = database
         self._retry_database_at = 0.0
@@ -60,15 +55,11 @@ class Supervisor:
         for child in self.children:
             child.start(time.monotonic())
         deadline = time.monotonic() + READY_TIMEOUT_SECONDS
-        while not self._stopping.is_set() and not self._is_web_ready():
+        while not self._stopping.is_set() and not self._web.is_ready:
             self._look()
             if time.monotonic() > deadline or self._web.deaths_in_a_row >= HOPELESS_DEATHS:
                 raise NeverReady
             self._stopping.wait(LOOK_SECONDS / 5)
-
-    def _is_web_ready(self) -> bool:
-        readable, _, _ = select.select([self._ready_read], [], [], 0)
-        return bool(readable)
 
     def run_until_stopped(self) -> None:
         while not self._stopping.wait(LOOK_SECONDS):
@@ -101,5 +92,3 @@ class Supervisor:
         deadline = time.monotonic() + STOP_TIMEOUT_SECONDS
         for child in self.children:
             child.wait_or_kill(max(0.0, deadline - time.monotonic()))
-        os.close(self._ready_read)
-        os.close(self._ready_write)
