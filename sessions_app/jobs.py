@@ -1,18 +1,19 @@
 """The background tasks: each calls one function of the site and may be run again after a crash.
 
 Names, locks and arguments are `deferring`'s. A worker that dies leaves its job marked as running; `rescue_jobs` finds
-such jobs by the missing heartbeat of their worker and puts them back into the queue.
+such jobs by the missing heartbeat of their worker and puts them back into the queue. A job that failed, because the
+database was gone at the wrong moment, stays failed; `end_turns_left` sees to it that its turns come to their end.
 """
 
 from __future__ import annotations
 
 import logging
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from procrastinate.contrib.django import app
 
 from compaction.tokens import counter_named
-from sessions_app import deferring
+from sessions_app import clock, deferring
 from sessions_app.endpoint_tests import run_endpoint_test as run_stored_test
 from sessions_app.finalizing import finalize_turns
 from sessions_app.import_jobs import run_import_job
@@ -21,6 +22,7 @@ from sessions_app.passes.by_hand import make_requested_pass
 from sessions_app.passes.passing import Passing
 from sessions_app.plays import run_play as run_stored_play
 from sessions_app.policy_trials import run_trial as run_policy_trial
+from sessions_app.queries.waiting import sessions_left_waiting
 from sessions_app.replay_runs import run_replay as run_stored_replay
 from sessions_app.services.chat import settle_silent_answers
 from sessions_app.session_policy import policy_of
@@ -29,6 +31,8 @@ from sessions_app.token_counting import site_counter
 
 # A worker says every ten seconds that it lives; the seconds of the schedule below come last.
 SILENT_WORKER_SECONDS = 30
+# Turns that wait so long without a job get another one.
+LEFT_AFTER = timedelta(seconds=15)
 
 logger = logging.getLogger(__name__)
 
@@ -102,3 +106,12 @@ async def rescue_jobs(timestamp: int) -> None:
 def settle_answers(timestamp: int) -> None:
     """End the answers of the chat whose process is gone."""
     settle_silent_answers(site_counter())
+
+
+@app.periodic(cron="* * * * * */15")
+@app.task(name="sessions_app.jobs.end_turns_left", queueing_lock="end_turns_left", pass_context=False)
+def end_turns_left(timestamp: int) -> None:
+    """Ask once more for the end of turns whose job failed or was lost."""
+    for session_id in sessions_left_waiting(clock.now() - LEFT_AFTER):
+        logger.warning("session %s has turns that nobody ends; asking for it again", session_id)
+        deferring.defer_finalize_turn(session_id)

@@ -10,7 +10,8 @@ from row_builder import NewMessage, RowBuilder, assistant, call, result, user
 
 from compaction.endpoints.gates import PROCESS_GATES
 from compaction.messages import Message, Role
-from sessions_app import import_jobs, services
+from sessions_app import clock, import_jobs, jobs, services
+from sessions_app.jobs import LEFT_AFTER
 from sessions_app.models import CompactionPass, ImportJob, MessageRow, ReplayRun, Session, Turn, TurnStep
 from sessions_app.pages.imports import read_import
 from sessions_app.queries.calls import totals_of_session
@@ -192,6 +193,30 @@ def test_the_job_of_a_worker_that_lives_is_left_to_it(talked):
     # The worker may have asked for another rescue of its own while it was there.
     assert statuses("rescue_jobs")[0] == "succeeded"
     assert statuses("finalize_turn")[0] == "doing"
+
+
+def test_turns_whose_job_failed_are_ended_by_another_one(talked):
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE procrastinate_jobs SET status = 'failed'")
+    end_turns_left()
+    assert statuses("finalize_turn") == ["failed"] * 9, "turns that wait for a moment only are nobody's business"
+    Turn.objects.update(reply_sent_at=clock.now() - LEFT_AFTER)
+    end_turns_left()
+    work()
+    assert statuses("finalize_turn") == [*["failed"] * 9, "succeeded"]
+    assert Turn.objects.filter(ended_at__isnull=True).count() == 0
+
+
+def test_turns_whose_job_waits_in_the_queue_get_no_other_one(talked):
+    Turn.objects.update(reply_sent_at=clock.now() - LEFT_AFTER)
+    before = statuses("finalize_turn")
+    jobs.end_turns_left(0)
+    assert statuses("finalize_turn") == before
+
+
+def end_turns_left():
+    app.configure_task("sessions_app.jobs.end_turns_left").defer(timestamp=0)
+    work_once()
 
 
 def rescue():
