@@ -6,14 +6,15 @@
 Starts a site of its own (`manage.py serve`: web, worker and a PostgreSQL server) in a new folder on a free port, feeds
 made-up sessions into it with `manage.py feed`, and meanwhile kills, with SIGKILL: the web process, the worker, the
 database's main process, one of its other processes; now and then also the feed itself, which is started again. The
-summaries come from a slow model server of the script's own, so that many kills fall into a pass. Between two kills it
-waits until the site answers again and a random moment more. Only processes that it started are signalled.
+summaries come from a slow model server of the script's own, so that many kills fall into a pass. Kills come in bursts
+of one to eight, so that many fall into the recovery from another; after a burst the site may come to itself, which is
+timed, and work for a moment. Only processes that it started are signalled.
 
 Then the feed is played to its end, the site is left alone until nothing is to be done any more, and every law is
 checked: each row stored exactly once, in order, as it was sent and as the API returns it; counters equal to recounted
 sums; at most one live micro summary; no row absorbed by two passes; no turn and no job without an end.
 
-200 kills of 20 sessions take about 20 minutes on two processors; --minutes is the most that the killing may take.
+200 kills of 20 sessions take about 15 minutes on two processors; --minutes is the most that the killing may take.
 Exit code: 0 when all kills were made and every law holds, 1 when not, 2 for wrong arguments.
 """
 
@@ -43,28 +44,25 @@ from talks import write_talks
 # How often each kind is chosen.
 KINDS: Final = {"web": 4, "worker": 4, "postgres": 2, "a process of postgres": 2}
 FEED_KILLED_EVERY: Final = 20
+LONGEST_BURST: Final = 8
 LONGEST_REST_SECONDS: Final = 2.5
 RECOVERY_SECONDS: Final = 90.0
 DRAIN_SECONDS: Final = 240.0
 FINISH_SECONDS: Final = 900.0
-# A turn of these talks, played at the recorded pace of two seconds a step, takes about ten; a kill takes about five.
-TURNS_A_KILL: Final = 0.5
+# A turn of these talks, played at the recorded pace of two seconds a step, takes about ten; a kill takes about four.
+TURNS_A_KILL: Final = 0.4
 WINDOW_TOKENS: Final = 12_000
 COMPRESSION: Final = {"micro_compact": True, "threshold_floor": "off", "threshold": 0.5}
 
 
 @dataclass(slots=True)
 class Kills:
-    """What was killed, and how long the site took to answer again, in seconds, by kind."""
+    """What was killed; and by the kind of the last kill of each burst, how long the site took to be well again."""
 
     made: Counter[str] = field(default_factory=Counter)
     recovery_seconds: dict[str, list[float]] = field(default_factory=dict)
     feeds: int = 0
     not_recovered: list[str] = field(default_factory=list)
-
-    def recovered(self, kind: str, seconds: float) -> None:
-        self.made[kind] += 1
-        self.recovery_seconds.setdefault(kind, []).append(seconds)
 
 
 class Feed:
@@ -104,7 +102,7 @@ class Killer:
     """Kills by chance what belongs to one site."""
 
     def __init__(self, site: OwnSite, chance: random.Random) -> None:
-        self._site = site
+        self.site = site
         self._chance = chance
 
     def kill_one(self) -> str:
@@ -121,8 +119,8 @@ class Killer:
 
     def _victim(self, kind: str) -> psutil.Process | None:
         if kind in ("web", "worker"):
-            return self._site.child(kind)
-        postmaster = self._site.postmaster()
+            return self.site.child(kind)
+        postmaster = self.site.postmaster()
         if kind == "postgres" or postmaster is None:
             return postmaster
         with suppress(psutil.NoSuchProcess):
@@ -190,8 +188,8 @@ def run(arguments: argparse.Namespace, folder: Path) -> int:
         summarizer.stop()
     if code != 0:
         problems.append(f"the site ended with code {code}")
-    if sum(kills.made.values()) < arguments.kills:
-        problems.append(f"only {sum(kills.made.values())} kills were made in {arguments.minutes} minutes")
+    if kills.made.total() < arguments.kills:
+        problems.append(f"only {kills.made.total()} kills were made in {arguments.minutes} minutes")
     return verdict(problems, site, time.monotonic() - started)
 
 
@@ -226,21 +224,27 @@ def kill_for_a_while(site: OwnSite, feed: Feed, arguments: argparse.Namespace) -
     chance = random.Random(arguments.seed)
     killer, kills = Killer(site, chance), Kills()
     ends_at = time.monotonic() + arguments.minutes * 60
-    while sum(kills.made.values()) < arguments.kills and time.monotonic() < ends_at:
-        time.sleep(chance.uniform(0, LONGEST_REST_SECONDS))
-        killed_at, kind = time.monotonic(), killer.kill_one()
-        if not wait_until(lambda: is_well(site), RECOVERY_SECONDS):
-            kills.not_recovered.append(f"{RECOVERY_SECONDS:.0f} s after a kill of {kind} the site was not well")
-            break
-        kills.recovered(kind, time.monotonic() - killed_at)
-        made = sum(kills.made.values())
-        if made % FEED_KILLED_EVERY == FEED_KILLED_EVERY // 2:
+    while (left := arguments.kills - kills.made.total()) and time.monotonic() < ends_at and not kills.not_recovered:
+        kill_in_a_burst(killer, kills, chance, min(left, chance.randint(1, LONGEST_BURST)))
+        if kills.made.total() // FEED_KILLED_EVERY > kills.feeds:
             feed.kill()
             feed.start(arguments.rate)
             kills.feeds += 1
-        if made % 10 == 0:
-            print(f"{made} of {arguments.kills} kills", flush=True)
+        print(f"{kills.made.total()} of {arguments.kills} kills", flush=True)
     return kills
+
+
+def kill_in_a_burst(killer: Killer, kills: Kills, chance: random.Random, count: int) -> None:
+    """Kill so many times, and wait until the site is well again."""
+    for _ in range(count):
+        time.sleep(chance.uniform(0, LONGEST_REST_SECONDS))
+        kind = killer.kill_one()
+        kills.made[kind] += 1
+    killed_at = time.monotonic()
+    if wait_until(lambda: is_well(killer.site), RECOVERY_SECONDS):
+        kills.recovery_seconds.setdefault(kind, []).append(time.monotonic() - killed_at)
+    else:
+        kills.not_recovered.append(f"{RECOVERY_SECONDS:.0f} s after a kill of {kind} the site was not well")
 
 
 def is_well(site: OwnSite) -> bool:
@@ -293,12 +297,13 @@ def tell(site: OwnSite, kills: Kills, report: str, killed_seconds: float, draine
     """Print the figures."""
     from figures_of_store import figure_lines
 
+    told = ", ".join(f"{count} × {kind}" for kind, count in kills.made.most_common())
+    print(f"killed       {kills.made.total()}: {told}; and the feed {kills.feeds} ×")
     every = [one for seconds in kills.recovery_seconds.values() for one in seconds]
-    for kind, seconds in (*sorted(kills.recovery_seconds.items()), ("all", every)):
+    for kind, seconds in (*sorted(kills.recovery_seconds.items()), ("anything", every)):
         if seconds:
             wait = f"p50 {middle(seconds):.1f} s, max {max(seconds):.1f} s"
-            print(f"killed {len(seconds):>4} × {kind}: well again after {wait}")
-    print(f"killed {kills.feeds:>4} × the feed")
+            print(f"well again   {wait} after a burst that ended with {kind} ({len(seconds)} ×)")
     print(f"time         {killed_seconds:.0f} s with kills, {drained_seconds:.0f} s until nothing was open any more")
     print(f"restarts     {site.restarts()} by the parent")
     for line in figure_lines():

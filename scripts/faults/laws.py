@@ -121,8 +121,8 @@ def open_jobs() -> int:
     """Jobs that wait or run, without the periodic ones."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "select count(*) from procrastinate_jobs where status in ('todo', 'doing') and task_name not like %s",
-            ["%rescue_jobs"],
+            "select count(*) from procrastinate_jobs where status in ('todo', 'doing') and not task_name = any(%s)",
+            [["sessions_app.jobs.rescue_jobs", "sessions_app.jobs.end_turns_left"]],
         )
         (count,) = cursor.fetchone()
     return int(count)
