@@ -120,9 +120,9 @@ def turns(session: Session) -> Iterator[str]:
 def open_jobs() -> int:
     """Jobs that wait or run, without the periodic ones."""
     with connection.cursor() as cursor:
+        # Only periodic jobs have a lock against being queued twice.
         cursor.execute(
-            "select count(*) from procrastinate_jobs where status in ('todo', 'doing') and not task_name = any(%s)",
-            [["sessions_app.jobs.rescue_jobs", "sessions_app.jobs.end_turns_left"]],
+            "select count(*) from procrastinate_jobs where status in ('todo', 'doing') and queueing_lock is null"
         )
         (count,) = cursor.fetchone()
     return int(count)
