@@ -71,6 +71,8 @@ def _load(text: str) -> CommentedMap:
 def _yaml() -> YAML:
     yaml = YAML(typ="rt", pure=True)
     yaml.preserve_quotes = True
+    # Reading has told of a key that is written twice; here nothing is judged.
+    yaml.allow_duplicate_keys = True
     yaml.width = _WIDTH
     return yaml
 

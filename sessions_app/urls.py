@@ -33,6 +33,7 @@ from sessions_app.views.runs import run, run_cancel, runs
 from sessions_app.views.secrets import secret_remove, secrets
 from sessions_app.views.session import session
 from sessions_app.views.session_list import session_list
+from sessions_app.views.session_settings import session_settings
 from sessions_app.views.setting_files import settings_download, settings_yaml
 from sessions_app.views.setting_revisions import setting_revert, setting_revision, setting_revisions, setting_scopes
 from sessions_app.views.settings import settings, settings_preview, settings_trial
@@ -107,6 +108,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("s/<str:public_id>/next/<int:step>/", next_pass, name="next_pass"),
     path("s/<str:public_id>/replay/<int:number>/", replay_start, name="replay_start"),
     path("s/<str:public_id>/replay/<int:number>/<int:step>/", replay, name="replay"),
+    path("s/<str:public_id>/settings/", session_settings, name="session_settings"),
     path("s/<str:public_id>/runs/", runs, name="runs"),
     path("s/<str:public_id>/runs/<int:run_id>/", run, name="run"),
     path("s/<str:public_id>/runs/<int:run_id>/cancel/", run_cancel, name="run_cancel"),

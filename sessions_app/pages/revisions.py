@@ -97,7 +97,7 @@ def read_own_revisions(session: Session) -> tuple[RevisionLine, ...]:
     """The newest of a session's own settings."""
     found = list(session.policy_revisions.select_related("author").order_by("-number")[: PAGE_SIZE + 1])
     newest = found[0].number if found else None
-    previous = [*found[1:], None]
+    previous = [*found[1:], None][: len(found)]
     return tuple(line_of(one, before, newest) for one, before in zip(found, previous, strict=True))[:PAGE_SIZE]
 
 

@@ -54,6 +54,16 @@ class ScopeRow:
         return any(note.is_error for note in self.notes)
 
     @property
+    def weaker(self) -> tuple[ScopeValue, ...]:
+        """The values of all scopes but the strongest, which a form shows as a field."""
+        return self.values[:-1]
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the strongest scope wins."""
+        return self.values[-1].is_winner
+
+    @property
     def is_set(self) -> bool:
         """Whether anybody has set it."""
         return not self.values[0].is_winner

@@ -12,12 +12,16 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from compaction.endpoints.endpoint import endpoint_of
+from compaction.errors import InvalidPolicy
 from compaction.policy import CompactionPolicy, MicroWhen
 from sessions_app.models import Project
 from sessions_app.pages.forecast import say
 from sessions_app.pages.setting_preview import Preview, RewriteCost
 from sessions_app.queries.project_figures import ProjectFigures
+from sessions_app.summarizers import is_offline
 from sessions_app.templatetags.site import duration_ms, number, percent
+from sessions_app.translated import translated
 
 # Parts of names of models that think before they answer.
 _REASONING: Final = re.compile(
@@ -82,6 +86,7 @@ def room_warnings(policy: CompactionPolicy, preview: Preview, figures: ProjectFi
 
 def model_warnings(policy: CompactionPolicy, figures: ProjectFigures) -> Iterator[Caution]:
     auxiliary = policy.auxiliary
+    yield from endpoint_warnings(policy)
     if is_reasoning_model(auxiliary.model):
         text = _(
             "**{} looks like a reasoning model**: it thinks before each summary, which is slower and dearer and "
@@ -106,6 +111,17 @@ def model_warnings(policy: CompactionPolicy, figures: ProjectFigures) -> Iterato
             say(text, duration_ms(round(figures.micro_ms)), policy.finalize_wait_seconds),
             "compression.finalize_wait_seconds",
         )
+
+
+def endpoint_warnings(policy: CompactionPolicy) -> Iterator[Caution]:
+    """Settings of the summarizer that say where to ask, but not completely."""
+    if is_offline(policy.auxiliary):
+        return
+    try:
+        endpoint_of(policy.auxiliary)
+    except InvalidPolicy as error:
+        text = _("**The summarizer can't be asked**, so every pass would fail: {}.")
+        yield Caution(say(text, translated(str(error))), "auxiliary.compression.provider")
 
 
 def window_warnings(preview: Preview) -> Iterator[Caution]:

@@ -12,7 +12,7 @@ from sessions_app.models import PolicyRevision, SessionPolicyRevision
 from sessions_app.pages.revisions import key_of, value_text
 from sessions_app.pages.setting_options import setting_label
 from sessions_app.policy_changes import ABSENT, Meeting, flat
-from sessions_app.setting_paths import EVERY_SETTING, SETTING_BY_PATH, typed
+from sessions_app.setting_paths import EVERY_SETTING, SETTING_BY_PATH, NamedSetting, typed
 from sessions_app.settings_saving import Conflict
 
 
@@ -56,12 +56,12 @@ class MergePage:
         return 0 if self.newest is None else self.newest.number
 
 
-def read_merge(conflict: Conflict, note: str) -> MergePage:
-    """The page for a conflict."""
+def read_merge(conflict: Conflict, note: str, settings: tuple[NamedSetting, ...] = EVERY_SETTING) -> MergePage:
+    """The page for a conflict. settings: those that the form has."""
     rows = tuple(merge_row(one) for one in conflict.meetings)
     shown = {row.path for row in rows}
     values = flat(conflict.theirs)
-    hidden = tuple((one.path, typed(values.get(one.path, ABSENT))) for one in EVERY_SETTING if one.path not in shown)
+    hidden = tuple((one.path, typed(values.get(one.path, ABSENT))) for one in settings if one.path not in shown)
     return MergePage(conflict.base, conflict.newest, rows, hidden, note)
 
 

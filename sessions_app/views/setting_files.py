@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -92,6 +93,7 @@ def _save(request: PageRequest, project: Project, page: YamlPage) -> HttpRespons
     ending = save_settings(project, wish)
     if isinstance(ending, Conflict):
         context = {"section": "projects", "project": project, "page": read_merge(ending, page.note)}
+        context["save_url"] = context["drop_url"] = reverse("settings", args=[project.slug])
         return render(request, "settings/merge.html", context, status=409)
     if isinstance(ending, Saved):
         messages.success(request, _("Saved as revision {number}.").format(number=ending.revision.number))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -65,6 +66,7 @@ def _posted(request: PageRequest, project: Project, revision: PolicyRevision | N
 def _merge_page(request: PageRequest, project: Project, conflict: Conflict, form: SettingsForm) -> HttpResponse:
     page = read_merge(conflict, form.note)
     context = {"section": "projects", "project": project, "page": page, "unchosen": unchosen_paths(request.POST)}
+    context["save_url"] = context["drop_url"] = reverse("settings", args=[project.slug])
     return render(request, "settings/merge.html", context, status=409)
 
 

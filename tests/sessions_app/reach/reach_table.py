@@ -99,6 +99,7 @@ PAGES = {
     "s/<str:public_id>/row/<int:row_id>/raw/": READ,
     "s/<str:public_id>/row/<int:row_id>/picture/<int:part_number>/": READ,
     "s/<str:public_id>/act/": WRITERS_FORM,
+    "s/<str:public_id>/settings/": WRITERS_FORM,
     "s/<str:public_id>/delete/": READ_BUT_OWNERS_FORM,
     "s/<str:public_id>/summary/": READ,
     "s/<str:public_id>/summary/<int:number>/": READ,
