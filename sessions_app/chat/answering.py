@@ -23,6 +23,9 @@ from sessions_app.services.chat import finish_answer, note_progress
 
 NOTE_SECONDS: Final = 0.2
 OUR_FAULT: Final = "our_fault"
+# Each answer holds two threads of this process; more at a time are refused with a word.
+MOST_ANSWERS: Final = 64
+TOO_MANY: Final = "site_busy"
 NO_ENDPOINT: Final = "no_endpoint"
 
 logger = logging.getLogger(__name__)
@@ -51,6 +54,9 @@ class Heard:
             return self._pieces[0], self._has_thought and not self._pieces[0]
 
 
+_places = threading.BoundedSemaphore(MOST_ANSWERS)
+
+
 def begin_answering(answer: ChatAnswer) -> threading.Thread:
     """Ask the model, in the background."""
     thread = threading.Thread(target=_answer, args=(answer,), name=f"chat-answer-{answer.pk}", daemon=True)
@@ -59,6 +65,17 @@ def begin_answering(answer: ChatAnswer) -> threading.Thread:
 
 
 def _answer(answer: ChatAnswer) -> None:
+    if not _places.acquire(blocking=False):
+        finish_answer(answer, AnswerStatus.FAILED, error=TOO_MANY)
+        connection.close()
+        return
+    try:
+        _follow(answer)
+    finally:
+        _places.release()
+
+
+def _follow(answer: ChatAnswer) -> None:
     heard, line, is_over = Heard(), Line(), threading.Event()
     noting = threading.Thread(target=_note, args=(answer, heard, line, is_over), daemon=True)
     noting.start()

@@ -140,6 +140,10 @@ _FAULTS: Final[dict[str, _Lazy]] = {
         gettext_lazy("The site was stopped or started again while the model answered."),
         gettext_lazy("Ask again."),
     ),
+    "site_busy": (
+        gettext_lazy("This site follows too many answers at once."),
+        gettext_lazy("Ask again in a moment."),
+    ),
     "our_fault": (gettext_lazy("Something of ours failed."), gettext_lazy("Ask again; the log of the site says more.")),
 }
 _SERVER_FAULT: Final = 500

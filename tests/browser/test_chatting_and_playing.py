@@ -146,6 +146,24 @@ def test_a_new_chat_begins_with_its_first_message(reader, project):
         expect(page.locator("#rows")).to_contain_text("Welcome.")
 
 
+def test_an_answer_that_comes_on_a_phone_never_makes_the_page_wider(open_reader, project):
+    session = services.create_session(project, "Narrow")
+    reader = open_reader(viewport={"width": 390, "height": 844})
+    page = reader.page
+    gate = Gate(f"| a | b |\n|---|---|\n| {'wide ' * 40} | {'x' * 900} |\n\n```\n{'y' * 900}\n```\n", "done")
+    with serving(gate.answer) as server:
+        use(project, server)
+        reader.visit(f"/s/{session.public_id}/chat/")
+        page.get_by_label("Your message").fill("x" * 2_000)
+        page.get_by_role("button", name="Send").click()
+        expect(page.locator("#coming-text table")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        expect(page.locator("#composer")).to_be_in_viewport()
+        gate.may_go.set()
+        expect(page.locator("#coming-text")).to_have_count(0)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_what_can_not_be_sent_stays_in_the_field(reader, project):
     session = services.create_session(project, "Offline")
     page = reader.page

@@ -32,9 +32,9 @@ def story(project):
 @pytest.fixture
 def paths(story):
     own = ("", "?show=live", "?show=archived", "?show=model", "?row=10", "?open=all")
-    tabs = ("summary/", "passes/", "occupancy/", "runs/", "act/")
+    tabs = ("summary/", "passes/", "occupancy/", "runs/", "act/", "chat/")
     steps = tuple(f"replay/1/{step}/" for step in range(1, 8))
-    site = ("/", "/?sort=occupancy", "/import/", "/p/", "/p/review/", "/health/")
+    site = ("/", "/?sort=occupancy", "/import/", "/p/", "/p/review/", "/p/review/endpoints/", "/play/", "/s/new/", "/health/")
     return (*site, *(story.path + one for one in (*own, *tabs, *steps, "replay/3/4/")))
 
 

@@ -267,6 +267,19 @@ def test_a_fault_of_ours_is_told_and_leaves_what_was_said(project, session, page
     assert "Something of ours failed" in shown and "secret words" not in shown
 
 
+def test_more_answers_than_the_process_can_follow_are_refused_with_a_word(project, session, page, monkeypatch):
+    monkeypatch.setattr(answering, "_places", threading.BoundedSemaphore(1))
+    answering._places.acquire()
+    with serving(HELLO) as server:
+        use(project, server)
+        assert said(session).error == "site_busy"
+        assert server.asked == []
+        assert "too many answers" in page.get(reverse("chat", args=[session.public_id])).content.decode()
+        answering._places.release()
+        begin_answering(ask_again(session.pk, "client-0002").answer).join(PATIENCE_SECONDS)
+    assert texts(session) == [("user", "hello"), ("assistant", "Hel**lo**")]
+
+
 def test_a_model_that_was_taken_away_meanwhile_is_no_fault(project, session):
     begun = say(session.pk, "client-0001", "hello", COUNTER)
     begin_answering(begun.answer).join(PATIENCE_SECONDS)
