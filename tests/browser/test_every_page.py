@@ -34,7 +34,8 @@ def paths(story):
     own = ("", "?show=live", "?show=archived", "?show=model", "?row=10", "?open=all")
     tabs = ("summary/", "passes/", "occupancy/", "runs/", "act/", "chat/")
     steps = tuple(f"replay/1/{step}/" for step in range(1, 8))
-    site = ("/", "/?sort=occupancy", "/import/", "/p/", "/p/review/", "/p/review/endpoints/", "/play/", "/s/new/", "/health/")
+    site = ("/", "/?sort=occupancy", "/import/", "/play/", "/s/new/", "/p/", "/p/review/", "/p/review/endpoints/")
+    site += ("/health/",)
     return (*site, *(story.path + one for one in (*own, *tabs, *steps, "replay/3/4/")))
 
 
