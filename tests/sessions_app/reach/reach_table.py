@@ -4,6 +4,7 @@ Of pages: five signs for GET and five for POST, for nobody, a stranger, a viewer
 
     L  sent to the login        o  let in: shown, done, sent on, or told what is wrong with the form
     4  404, as if it did not exist      3  403, told that the right is missing      M  405, no such method here
+    K  401, a token is asked for, whoever is logged in
 
 Of the API: an operation reads or writes; its body is one that a token with the right may send.
 """
@@ -124,6 +125,11 @@ PAGES = {
     "^api/v1(?:/|$)": Page("44444", "44444"),
     "api/v1/openapi.json": OPEN_FORM,
     "api/v1/docs": OWN_FORM,
+    # The gateway knows tokens alone.
+    "v1/chat/completions": Page("MMMMM", "KKKKK"),
+    "v1/models": Page("KKKKK", "MMMMM"),
+    "v1/models/<path:name>": Page("KKKKK", "MMMMM"),
+    "^v1(?:/|$)": Page("KKKKK", "KKKKK"),
 }
 # What the address alone does not say: a query without which there is nothing to show.
 QUERIES = {"s/<str:public_id>/rows/": "?after=0-0&before=99-0"}

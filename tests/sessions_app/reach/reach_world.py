@@ -92,6 +92,7 @@ class World:
             ).pk,
             "ending": "json",
             "token": "invented",
+            "name": "a-model",
         }
 
     def address(self, route, **other):
@@ -166,5 +167,5 @@ def sign_of(answer):
     status = answer.status_code
     if status == 302 and answer.headers["Location"].startswith("/login/?next="):
         return "L"
-    known = {403: "3", 404: "4", 405: "M"}
+    known = {401: "K", 403: "3", 404: "4", 405: "M"}
     return known.get(status) or ("o" if status < 500 else "!")
