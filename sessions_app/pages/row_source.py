@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Exists, F, Func, IntegerField, JSONField, OuterRef, QuerySet, Value
+from django.db.models import F, Func, IntegerField, JSONField, OuterRef, QuerySet, Subquery, Value
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import Left, Length
+from django.db.models.functions import Coalesce, Left, Length
 
 from compaction.messages import Role, RowKind
 from sessions_app.models import MessageRow, Turn
@@ -121,7 +121,8 @@ def read_rows(rows: QuerySet[MessageRow]) -> list[SourceRow]:
 def cut(rows: QuerySet[MessageRow]) -> Iterable[Any]:
     """The columns that pages need, long texts cut, as named tuples."""
     ends_here = Turn.objects.filter(session_id=OuterRef("session_id"), number=OuterRef("turn"))
-    broken_off = ends_here.filter(last_position=OuterRef("position"), interrupted=True)
+    # The value and not whether there is one: of EXISTS the database makes a list of all turns of the session.
+    broken_off = ends_here.filter(last_position=OuterRef("position")).values("interrupted")
     breaks = Func(F("content"), Value("\n"), function="regexp_count", output_field=IntegerField())
     return rows.annotate(
         text_start=Left("content", TEXT_CHARS),
@@ -131,7 +132,7 @@ def cut(rows: QuerySet[MessageRow]) -> Iterable[Any]:
         light_calls=RawSQL(_CALLS_SQL, [ARGUMENT_CHARS], output_field=JSONField()),
         reasoning_start=Left("reasoning", TEXT_CHARS),
         reasoning_chars=Length("reasoning"),
-        is_interrupted=Exists(broken_off),
+        is_interrupted=Coalesce(Subquery(broken_off), Value(False)),
     ).values_list(
         *("id", "position", "born_seq", "died_seq", "kind", "role", "text_start", "text_chars", "breaks"),
         *("light_parts", "light_calls", "tool_call_id", "name", "reasoning_start", "reasoning_chars", "by_person"),
