@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from django.db import connection
 from django.db.models import Count
 
-from sessions_app.models import CompactionPass, MessageRow, Turn
+from sessions_app.models import CompactionPass, MessageRow, ModelCall, Turn
 
 
 def figure_lines() -> Iterator[str]:
@@ -18,7 +18,13 @@ def figure_lines() -> Iterator[str]:
     passes = CompactionPass.objects.values_list("kind", "outcome").annotate(count=Count("id")).order_by("-count")
     told = ", ".join(f"{count:,} {kind} {outcome}" for kind, outcome, count in passes)
     yield f"passes       {CompactionPass.objects.count():,}: {told}"
+    yield f"overtaken    {overtaken_passes():,} passes were asked for and came too late (stale)"
     yield "jobs         " + ", ".join(f"{count:,} {status}" for status, count in jobs())
+
+
+def overtaken_passes() -> int:
+    """Passes whose summary was asked for and that found another pass committed when they came back."""
+    return ModelCall.objects.filter(compaction_pass__isnull=True).count()
 
 
 def jobs() -> list[tuple[str, int]]:

@@ -81,6 +81,9 @@ def passes(session: Session) -> Iterator[str]:
         elif not done.committed and (stamped or made):
             yield f"pass {done.number} ({done.outcome}) was not committed and changed rows"
     yield from (f"row {row} was absorbed by {count} passes" for row, count in absorbed.items() if count > 1)
+    # Nothing is rewound or reset in these sessions.
+    if gone := rows.filter(died_seq__isnull=False, archived_by__isnull=True).count():
+        yield f"{gone} rows left the live context without a pass"
 
 
 def events(session: Session) -> Iterator[str]:

@@ -38,6 +38,8 @@ from talks import messages_of_turn
 
 TWO: Final = 2
 SENT_TWICE_EVERY: Final = 10
+# From here on two passes must have met.
+ENOUGH_APPENDS: Final = 1_000
 # Between two jobs that don't mind the lock.
 UNLOCKED_SECONDS: Final = 0.5
 DRAIN_SECONDS: Final = 240.0
@@ -223,6 +225,7 @@ def drain() -> float:
 
 def broken(arguments: argparse.Namespace, public_id: str, sent: Sequence[Sent]) -> list[str]:
     """Every law that does not hold, in a sentence."""
+    from figures_of_store import overtaken_passes
     from laws import broken_laws, open_jobs
 
     from sessions_app.models import Session
@@ -232,6 +235,8 @@ def broken(arguments: argparse.Namespace, public_id: str, sent: Sequence[Sent]) 
     problems += [*lost_rows(session, sent), *broken_laws(session)]
     if (count := sum(len(one.rows) for one in sent)) != arguments.appends:
         problems.append(f"only {count} appends were made in {arguments.minutes} minutes")
+    if arguments.appends >= ENOUGH_APPENDS and not overtaken_passes():
+        problems.append("no pass was overtaken by another one, so this run shows nothing of such passes")
     if jobs := open_jobs():
         problems.append(f"{jobs} jobs are still open")
     return problems
