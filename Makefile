@@ -4,6 +4,7 @@
 #   make test     every test, on a database server of its own and in Chromium
 #   make check    style, types, architecture, migrations: what CI runs before the tests
 #   make bench    measure the engine and the site
+#   make screenshots   pictures of every page, in var/screenshots (ARGS="--readme": the README's)
 #
 # VENV names the virtual environment (default .venv, no spaces), PYTHON the interpreter to make it with.
 
@@ -18,7 +19,7 @@ ARGS ?=
 RUN := $(VENV)/.packages-to-run
 DEVELOP := $(VENV)/.packages-to-develop
 
-.PHONY: run test check bench clean
+.PHONY: run test check bench screenshots clean
 .DELETE_ON_ERROR:
 
 run: $(RUN)
@@ -35,6 +36,10 @@ check: $(DEVELOP)
 
 bench: $(DEVELOP)
 	set -e; for script in scripts/bench_*.py; do echo "== $$script"; "$(VENV)/bin/python" "$$script"; done
+
+screenshots: $(DEVELOP)
+	@sh scripts/ensure_chromium.sh
+	@exec "$(VENV)/bin/python" scripts/screenshots.py $(ARGS)
 
 # The stamps are younger than the requirements as long as the packages are the required ones.
 $(RUN): requirements.txt constraints.txt scripts/make_venv.sh

@@ -45,15 +45,15 @@ def render_markdown(text: str) -> SafeString:
     tokens = parser().parse(without_terminal_codes(text))
     settle_headings(tokens)
     html = parser().renderer.render(tokens, parser().options, {})
-    return mark_safe(
-        nh3.clean(
-            html,
-            tags=set(ALLOWED_TAGS),
-            attributes={tag: set(names) for tag, names in ALLOWED_ATTRIBUTES.items()},
-            url_schemes=set(LINK_SCHEMES),
-            link_rel="noopener noreferrer nofollow",
-        )
+    clean = nh3.clean(
+        html,
+        tags=set(ALLOWED_TAGS),
+        attributes={tag: set(names) for tag, names in ALLOWED_ATTRIBUTES.items()},
+        url_schemes=set(LINK_SCHEMES),
+        link_rel="noopener noreferrer nofollow",
     )
+    # A block of code scrolls sideways, so the keyboard must be able to reach it. Cleaned, it has no attributes.
+    return mark_safe(clean.replace("<pre>", '<pre tabindex="0">'))
 
 
 def without_terminal_codes(text: str) -> str:

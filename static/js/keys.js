@@ -82,6 +82,10 @@ function act(key) {
 }
 
 export function startKeys() {
+  // What was searched for is on its way: the next keys are for what is found.
+  document.addEventListener("keyup", (event) => {
+    if (event.key === "Enter" && event.target.matches?.("[data-search]")) event.target.blur();
+  });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && event.target.matches?.("[data-search]")) event.target.blur();
     if (event.defaultPrevented || isTyping(event) || document.querySelector("dialog[open]")) return;
