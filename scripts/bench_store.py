@@ -37,13 +37,20 @@ SUMMARY = "## Key Decisions\n- keep the row store\n\n## Files and Commands\n- sr
 WRITTEN_SQL = """
 SELECT n_tup_ins + n_tup_upd + n_tup_del FROM pg_stat_user_tables WHERE relname = 'sessions_app_messagerow'
 """
+SIZE_SQL = """
+SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND starts_with(relname, 'sessions_app_')
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One size. rows_written: row versions of the message table for each pass."""
+    """One size. bytes_a_row: of all tables and indexes, for each row of some 200 characters as it was appended.
+
+    rows_written: row versions of the message table for each pass.
+    """
 
     rows: int
+    bytes_a_row: float
     passes: Spread
     rows_written: float
     append_one: Spread
@@ -73,7 +80,9 @@ def _report(measured: Measured) -> Measured:
 
 def measure(rows: int, repeat: int) -> Measured:
     """All figures of one size."""
+    empty = stored_bytes()
     sessions = [make_session(rows) for _ in range(1 if rows > 1_000 else -(-repeat // PASSES_A_SESSION))]
+    bytes_a_row = (stored_bytes() - empty) / rows / len(sessions)
     _analyze()
     for session in sessions[:1]:
         list(make_passes(session, 1, WARM_UPS))
@@ -88,6 +97,7 @@ def measure(rows: int, repeat: int) -> Measured:
     resumed = Spread.of([milliseconds(lambda: resume(session)) for _ in range(9)])
     return Measured(
         rows=rows,
+        bytes_a_row=bytes_a_row,
         passes=Spread.of(taken),
         rows_written=written,
         append_one=Spread.of([milliseconds(lambda: append(session, 1)) for _ in range(repeat)]),
@@ -166,6 +176,16 @@ def rows_written() -> int:
     return written
 
 
+def stored_bytes() -> int:
+    """What the site's tables and their indexes take on the disk."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute(SIZE_SQL)
+        size = int(cursor.fetchone()[0])
+    return size
+
+
 def _close() -> None:
     """A connection hands in its counts when it ends."""
     from django.db import connection
@@ -204,7 +224,8 @@ def print_other(done: list[Measured]) -> None:
     for one in done:
         print(f"  {one.rows:>8,} rows: append 1 row {one.append_one}; append 50 rows {one.append_fifty}")
         per_row = one.resume.median_ms * 1_000 / one.rows
-        print(f"  {'':>8}       resume {one.resume}, {per_row:.1f} µs a row")
+        more = f"resume {one.resume}, {per_row:.1f} µs a row; {one.bytes_a_row:.0f} bytes a row on the disk"
+        print(f"  {'':>8}       {more}")
 
 
 if __name__ == "__main__":
