@@ -136,10 +136,7 @@ _FAULTS: Final[dict[str, _Lazy]] = {
         gettext_lazy("The question does not fit into the model's window."),
         gettext_lazy("Take a model with a larger window."),
     ),
-    "site_stopped": (
-        gettext_lazy("The site was stopped or started again while the model answered."),
-        gettext_lazy("Ask again."),
-    ),
+    "site_stopped": (gettext_lazy("The site was stopped or started again while the model answered."), ""),
     "site_busy": (
         gettext_lazy("This site follows too many answers at once."),
         gettext_lazy("Ask again in a moment."),
