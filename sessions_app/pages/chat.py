@@ -26,6 +26,7 @@ from sessions_app.models import (
 from sessions_app.pages.endpoint_faults import FaultWords, fault_words
 from sessions_app.pages.pass_places import light_passes
 from sessions_app.pages.pass_words import icon_of, is_failed, kind_words, outcome_words, reason_words
+from sessions_app.queries.waiting import waiting_turns
 from sessions_app.rendering.markdown import render_markdown
 from sessions_app.services.chat import SILENT
 from sessions_app.templatetags.site import duration_ms, number
@@ -55,12 +56,16 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AnswerView:
-    """The newest answer, while it comes or when it needs a word. can_ask_again: nothing of it became a row."""
+    """The newest answer, while it comes or when it needs a word. can_ask_again: nothing of it became a row.
+
+    waits_for_pass: the model is not asked yet, because the pass after the turn before is still to come.
+    """
 
     answer: ChatAnswer
     html: SafeString
     fault: FaultWords
     can_ask_again: bool
+    waits_for_pass: bool = False
 
     @property
     def is_running(self) -> bool:
@@ -145,7 +150,8 @@ def running_view(answer: ChatAnswer) -> AnswerView:
     if answer.heard_at + SILENT < timezone.now():
         answer.status = AnswerStatus.FAILED
         return AnswerView(answer, render_markdown(answer.text), fault_words("site_stopped"), False)
-    return AnswerView(answer, render_markdown(answer.text), fault_words(""), False)
+    waits = not answer.text and not answer.is_thinking and bool(waiting_turns(answer.session_id))
+    return AnswerView(answer, render_markdown(answer.text), fault_words(""), False, waits)
 
 
 def newest_message(session: Session) -> MessageRow | None:
@@ -155,8 +161,9 @@ def newest_message(session: Session) -> MessageRow | None:
 
 
 def read_turn_end(session: Session) -> TurnEnd | None:
-    """The end of the newest turn; None while its reply has not been sent."""
-    turn = Turn.objects.filter(session_id=session.pk, number=session.turns_total).first()
+    """The end of the newest turn whose reply was sent; None before the first one."""
+    turns = Turn.objects.filter(session_id=session.pk, reply_sent_at__isnull=False)
+    turn = turns.filter(number__gte=session.turns_total - 1).order_by("-number").first()
     if turn is None or turn.reply_sent_at is None:
         return None
     made = light_passes(session.pk).filter(turn=turn.number).order_by("number")

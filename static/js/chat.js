@@ -146,7 +146,8 @@ class Following {
     if (!text) return;
     const wasAtEnd = isAtEnd();
     text.replaceChildren(...[...parse(html).childNodes].map((node) => document.importNode(node, true)));
-    words.textContent = thinking || !html ? words.dataset.thinking : words.dataset.writing;
+    // Before anything has come, the page knows better what is waited for.
+    if (thinking || html) words.textContent = thinking ? words.dataset.thinking : words.dataset.writing;
     if (wasAtEnd) toEnd();
   }
 

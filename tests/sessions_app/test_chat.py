@@ -322,7 +322,13 @@ def test_one_can_write_while_the_pass_after_a_turn_waits_or_runs(project, sessio
         services.mark_finalizing(Turn.objects.get(session=session))
         end = read_chat(session_now(session), may_write=True).turn_end
         assert end.ending is Ending.RUNS and "running" in end.say
-        assert said(session, "one more", "client-0002").status == AnswerStatus.DONE
+        begun = say(session.pk, "client-0002", "one more", COUNTER)
+        waiting = read_chat(session_now(session), may_write=True)
+        assert waiting.answer.waits_for_pass and waiting.turn_end.ending is Ending.RUNS
+        services.end_turn(session.pk, 1)
+        waiting = read_chat(session_now(session), may_write=True)
+        assert not waiting.answer.waits_for_pass and waiting.turn_end.ending is Ending.OVER
+        begin_answering(begun.answer).join(PATIENCE_SECONDS)
         services.end_turn(session.pk, 2)
         assert read_chat(session_now(session), may_write=True).turn_end.ending is Ending.OVER
 
