@@ -101,6 +101,7 @@ class TranscriptForm(forms.Form):
     open = forms.CharField(required=False, max_length=20)
     go = forms.BooleanField(required=False)
     at = forms.IntegerField(required=False, min_value=0, max_value=MAX_POSITION)
+    find = forms.CharField(required=False, max_length=200)
     # `pass` is a word of Python.
     vars()["pass"] = forms.IntegerField(required=False, min_value=1, max_value=MAX_POSITION)
 
@@ -129,6 +130,11 @@ class TranscriptForm(forms.Form):
             is_gap="after" in self.data or "before" in self.data,
             open_all=opened == "all",
         )
+
+    def find_words(self) -> str:
+        """What to find in the session; empty when nothing is looked for."""
+        words: str = self._said("find") or ""
+        return words
 
     def jump_position(self) -> int | None:
         """The row to which the field for numbers leads; None when it was not used or holds no number."""

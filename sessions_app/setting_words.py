@@ -47,12 +47,10 @@ SETTING_WORDS: Final = (
     gettext_noop("Off, because waiting makes passes larger; it pays where cache breaks are dear."),
     gettext_noop("When"),
     gettext_noop(
-        "When a micro pass may run: every_turn, or cache_cold (only once the provider's prompt cache has "
-        "expired)."
+        "When a micro pass may run: every_turn, or cache_cold (only once the provider's prompt cache has expired)."
     ),
     gettext_noop(
-        "Occupancy then falls steadily; cache_cold avoids cache breaks but may wait for ever in a busy "
-        "session."
+        "Occupancy then falls steadily; cache_cold avoids cache breaks but may wait for ever in a busy session."
     ),
     gettext_noop("Share of the window"),
     gettext_noop("Share of the input window at which a batch compaction starts."),

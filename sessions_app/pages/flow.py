@@ -14,6 +14,8 @@ from sessions_app.pages.row_source import SourceRow
 from sessions_app.pages.row_view import RowView
 
 Key = tuple[int, int]
+# An id that no row will ever have, as long as an address takes one.
+BEHIND_ALL_IDS = 10**18 - 1
 
 
 class ZoneName(StrEnum):
@@ -40,6 +42,12 @@ class RowItem:
     @property
     def key(self) -> Key:
         return self.view.row.key
+
+    @property
+    def end_key(self) -> Key:
+        """Behind it and the results folded into it, whose ids are not looked up for this."""
+        last = self.view.last_position
+        return (last, self.view.row.id) if last == self.view.row.position else (last, BEHIND_ALL_IDS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from sessions_app.access import get_session, visible_sessions
+from sessions_app.access import get_session
 from sessions_app.forms import TranscriptForm
 from sessions_app.models import Session
+from sessions_app.pages.find import read_find
 from sessions_app.pages.jump import jump_address, no_such_row
 from sessions_app.pages.model_view import read_model_page
-from sessions_app.pages.neighbours import read_neighbours
 from sessions_app.pages.occupancy import read_chart
 from sessions_app.pages.pass_places import light_passes
 from sessions_app.pages.session_head import read_head
@@ -32,24 +32,26 @@ def session(request: PageRequest, public_id: str) -> HttpResponse:
     row_filter, place = form.row_filter(), form.place()
     if (position := form.jump_position()) is not None:
         return redirect(request.path + jump_address(found, position, row_filter))
+    find = read_find(found, form.find_words(), place.position)
+    if find is not None and find.first and place.position is None and not place.is_gap:
+        return redirect(request.path + find.first)
     head = read_head(found)
     context: dict[str, Any] = {"section": "sessions", "tab": "transcript", "session": found, "head": head}
-    context["row_filter"] = row_filter
+    context |= {"row_filter": row_filter, "find": find}
     if row_filter is RowFilter.MODEL:
         context["model_page"] = read_model_page(found, place.after, form.seq())
-        return render(request, "session/model.html", with_frame(request, found, context))
+        return render(request, "session/model.html", with_frame(found, context))
     transcript = TranscriptReader(found, row_filter, head.outlook).read(place)
     context["no_such_row"] = no_such_row(found, place.position, row_filter)
     context |= {"items": with_zone_labels(transcript.items, head, row_filter), "place": place}
     if request.htmx and place.is_gap:
         return render(request, "session/_items.html", context)
-    return render(request, "session/transcript.html", with_frame(request, found, context))
+    return render(request, "session/transcript.html", with_frame(found, context))
 
 
-def with_frame(request: PageRequest, found: Session, context: dict[str, Any]) -> dict[str, Any]:
+def with_frame(found: Session, context: dict[str, Any]) -> dict[str, Any]:
     """What stands around the rows of a whole page."""
     return context | {
         "chart": read_chart(found),
         "side_passes": light_passes(found.pk).order_by("-number")[:SIDE_PASSES],
-        "neighbours": read_neighbours(visible_sessions(request.user), found),
     }

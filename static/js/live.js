@@ -6,6 +6,8 @@
 // hidden or offline and catches up when it is looked at again. Some close codes, and some answers to what is fetched,
 // end the connection for good.
 
+import { keepPlace, topItem } from "./place.js";
+
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 const REFRESH_EVERY_MS = 1_500;
@@ -219,15 +221,18 @@ export class LivePage {
 
   // Parts that can't be mended row by row are read anew from this very address; what was open stays open.
   async refresh() {
-    let text;
+    let fresh;
     try {
-      text = await (await ask(location.href))?.text();
+      fresh = await freshPage(location.href);
+      const here = this.rows && topItem(this.rows);
+      // Readers who have scrolled out of what the address shows get the rows around them.
+      const isElsewhere = fresh && here?.position && !fresh.getElementById(here.id);
+      if (isElsewhere) fresh = (await freshPage(addressAt(here.position))) ?? fresh;
     } catch {
       this.refreshTimer = setTimeout(() => this.refresh(), pauseMs(4));
       return;
     }
-    if (!text) return;
-    const fresh = parse(text);
+    if (!fresh) return;
     for (const old of document.querySelectorAll("[data-refresh]")) {
       const part = fresh.getElementById(old.id);
       if (!part || old.contains(document.activeElement?.closest("input, select, textarea"))) continue;
@@ -238,6 +243,7 @@ export class LivePage {
       keepPlace(place);
     }
     this.rows = document.getElementById("rows");
+    document.dispatchEvent(new CustomEvent("rows-replaced"));
   }
 }
 
@@ -251,15 +257,16 @@ async function ask(address) {
   return refusal ? null : answer;
 }
 
-// The first item the reader sees, and where: after a swap the same item is put at the same height.
-function topItem(root) {
-  const item = [...root.querySelectorAll(".item[id]")].find((one) => one.getBoundingClientRect().bottom > 0);
-  return item ? { id: item.id, top: item.getBoundingClientRect().top } : null;
+// The page read anew, null when there is nothing to ask for any more.
+async function freshPage(address) {
+  const text = await (await ask(address))?.text();
+  return text ? parse(text) : null;
 }
 
-function keepPlace(place) {
-  const item = place && document.getElementById(place.id);
-  if (item) scrollBy({ top: item.getBoundingClientRect().top - place.top });
+function addressAt(position) {
+  const address = new URL(location.href);
+  address.searchParams.set("row", position);
+  return address.href;
 }
 
 // What a reader has put into a field of the page stays there when the part around it is replaced.
