@@ -13,6 +13,7 @@ from compaction.threshold import occupancy_pct
 from sessions_app.models import CompactionPass, Session, SessionEvent
 from sessions_app.pages.pass_words import icon_of, is_failed, outcome_words
 from sessions_app.pages.replay_steps import first_step
+from sessions_app.pages.setting_marks import SettingsChange, settings_mark
 from sessions_app.rendering.curve import Curve, Point, draw_curve, thin_out
 from sessions_app.rendering.rail import Mark, lay_out
 
@@ -58,6 +59,7 @@ class OccupancyChart:
     threshold_tokens: int | None
     is_in_tokens: bool
     has_unknown: bool
+    has_changes: bool = False
 
 
 def read_curve_points(session: Session) -> tuple[tuple[Point, ...], bool]:
@@ -80,15 +82,17 @@ def read_totals(session: Session, most: int) -> list[tuple[int, int, int | None]
     return found
 
 
-def read_chart(session: Session) -> OccupancyChart:
-    """The occupancy chart with its rail of passes."""
+def read_chart(session: Session, changes: Sequence[SettingsChange] = ()) -> OccupancyChart:
+    """The occupancy chart with its rail of passes. changes: of settings, marked beside them."""
     found, is_in_tokens = read_curve_points(session)
     points = thin_out(found)
     curve = draw_curve(points, None if is_in_tokens else share_top(points))
-    marks = lay_out([mark_of(session, curve, one) for one in read_marked_passes(session, MOST_RAIL_MARKS)])
+    marked = [mark_of(session, curve, one) for one in read_marked_passes(session, MOST_RAIL_MARKS)]
+    marked += [settings_mark(curve, change) for change in changes]
+    marks = lay_out(sorted(marked, key=lambda mark: mark.place_pct))
     ticks = token_ticks(curve) if is_in_tokens else share_ticks(curve)
     unknown = any(point.pct is None for point in points)
-    return OccupancyChart(curve, marks, ticks, session.threshold_tokens, is_in_tokens, unknown)
+    return OccupancyChart(curve, marks, ticks, session.threshold_tokens, is_in_tokens, unknown, bool(changes))
 
 
 def share_top(points: Sequence[Point]) -> float:

@@ -8,7 +8,7 @@ from sessions_app.models import Session
 from sessions_app.pages.revisions import RevisionLine, read_own_revisions
 from sessions_app.pages.scopes import ScopeGroup, read_scopes, scope_titles
 from sessions_app.pages.setting_options import notes_by_path
-from sessions_app.pages.settings import Mistake, message_of
+from sessions_app.pages.settings import Mistake, labelled, message_of
 from sessions_app.policy_checking import Verdict, judge
 from sessions_app.setting_paths import SESSION_SETTINGS, named_setting
 from sessions_app.settings_form import SettingsForm
@@ -35,6 +35,7 @@ def read_session_settings(session: Session, form: SettingsForm) -> SessionSettin
     for problem in verdict.refusals:
         named = named_setting(problem.key)
         is_here = named in SESSION_SETTINGS
-        mistakes.append(Mistake(named.anchor if named is not None and is_here else "", message_of(problem)))
+        anchor = named.anchor if named is not None and is_here else ""
+        mistakes.append(Mistake(anchor, labelled(problem.key, message_of(problem))))
     titles = scope_titles(session)[:-1]
     return SessionSettingsPage(form, verdict, groups, titles, tuple(mistakes), read_own_revisions(session))

@@ -190,5 +190,9 @@ def batch_share_words(figures: ProjectFigures) -> SafeString | None:
         )
         return say(text, figures.sessions)
     took = _("unknown") if figures.batch_ms is None else duration_ms(round(figures.batch_ms))
-    text = _("{} of the newest {} sessions stalled for a batch, {} times; one took {} in the mean.")
-    return say(text, figures.batch_sessions, figures.sessions, number(figures.batch_passes), took)
+    text = ngettext(
+        "There was {} batch in {} of the newest {} sessions; it took {}.",
+        "There were {} batches in {} of the newest {} sessions; one took {} in the mean.",
+        figures.batch_passes,
+    )
+    return say(text, number(figures.batch_passes), figures.batch_sessions, figures.sessions, took)

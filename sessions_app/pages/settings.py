@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from compaction.budgets import TailBudget
 from compaction.policy_reading import read_layers
@@ -21,6 +22,7 @@ from sessions_app.pages.setting_options import (
     kept_remarks,
     read_groups,
     sentence,
+    setting_label,
 )
 from sessions_app.pages.setting_preview import Preview, read_preview
 from sessions_app.policy_checking import Verdict, judge
@@ -139,15 +141,20 @@ def option_facts(
 def mistakes_of(groups: tuple[OptionGroup, ...], verdict: Verdict) -> tuple[Mistake, ...]:
     """What stands in the way, each with the field to go to; what belongs to no field first."""
     placed = [
-        Mistake(option.named.anchor, note.message)
+        Mistake(option.named.anchor, labelled(option.named.path, note.message))
         for group in groups
         for option in group.options
         for note in option.notes
         if note.is_error
     ]
-    known = {mistake.message for mistake in placed}
+    known = {note.message for group in groups for option in group.options for note in option.notes}
     others = [Mistake("", message_of(one)) for one in verdict.refusals if message_of(one) not in known]
     return (*others, *placed)
+
+
+def labelled(path: str, message: str) -> str:
+    """What is wrong, with the name of the field for those who don't see it."""
+    return _("{setting}: {message}").format(setting=setting_label(path), message=message)
 
 
 def message_of(problem: SettingProblem) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
 register = template.Library()
@@ -18,6 +20,16 @@ def scope_title(scope: str) -> str:
         "session": gettext("This session"),
     }
     return titles.get(scope, scope)
+
+
+@register.filter
+def in_words(text: str) -> SafeString:
+    """What the engine says of a setting in the reader's language, with the keys in it, which stand between backticks,
+    set as code."""
+    parts = enumerate(gettext(text).split("`"))
+    return format_html_join(
+        "", "{}", ((format_html("<code>{}</code>", part) if odd % 2 else part,) for odd, part in parts)
+    )
 
 
 @register.filter

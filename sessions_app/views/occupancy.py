@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 
 from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import render
@@ -13,6 +14,7 @@ from sessions_app.access import get_session
 from sessions_app.models import Session
 from sessions_app.pages.occupancy import every_event, read_chart, read_event_page, read_series
 from sessions_app.pages.session_head import read_head
+from sessions_app.pages.setting_marks import read_settings_changes
 from sessions_app.views.csv_answer import csv_answer
 from sessions_app.views.page_request import PageRequest
 
@@ -32,7 +34,7 @@ def occupancy(request: PageRequest, public_id: str) -> HttpResponse:
         "tab": "occupancy",
         "session": found,
         "head": read_head(found),
-        "chart": read_chart(found),
+        "chart": read_chart(found, read_settings_changes(found)),
         "events": read_event_page(found, int(before) if before.isdecimal() and len(before) < 19 else None),
     }
     return render(request, "session/occupancy.html", context)
@@ -41,7 +43,9 @@ def occupancy(request: PageRequest, public_id: str) -> HttpResponse:
 @require_safe
 def occupancy_json(request: PageRequest, public_id: str) -> JsonResponse:
     """The series for the browser's chart."""
-    return JsonResponse(read_series(get_session(request.user, public_id)))
+    found = get_session(request.user, public_id)
+    changes = [asdict(change) | {"icon": "set"} for change in read_settings_changes(found)]
+    return JsonResponse(read_series(found) | {"changes": changes})
 
 
 @require_safe

@@ -31,6 +31,8 @@ class OccupancyChart {
     if (!answer.ok) return;
     const zoom = this.plot && !this.isWhole() ? { ...this.plot.scales.x } : null;
     this.series = await answer.json();
+    // Changes of settings stand on the rail beside the passes.
+    this.series.passes = [...this.series.passes, ...this.series.changes].sort((one, other) => one.seq - other.seq);
     if (this.series.seqs.length < 2 || this.series.shares.every((share) => share === null)) return;
     this.draw();
     if (zoom) this.plot.setScale("x", { min: zoom.min, max: zoom.max });
@@ -159,6 +161,7 @@ function drawMark(ctx, icon, x, y, ratio) {
   if (icon === "micro") ctx.arc(x, y, r, 0, 2 * Math.PI);
   else if (icon === "batch") ctx.rect(x - r, y - r, 2 * r, 2 * r);
   else if (icon === "defrag") polygon(ctx, [[x, y - r - ratio], [x + r + ratio, y], [x, y + r + ratio], [x - r - ratio, y]]);
+  else if (icon === "set") sliders(ctx, x, y, r);
   else if (icon === "prune") polygon(ctx, [[x - r, y - r], [x + r, y - r], [x, y + r]]);
   else cross(ctx, x, y, r);
   if (icon === "micro" || icon === "batch") ctx.fill();
@@ -168,6 +171,15 @@ function drawMark(ctx, icon, x, y, ratio) {
 function polygon(ctx, points) {
   points.forEach(([x, y], index) => (index ? ctx.lineTo(x, y) : ctx.moveTo(x, y)));
   ctx.closePath();
+}
+
+function sliders(ctx, x, y, r) {
+  for (const side of [-1, 1]) {
+    ctx.moveTo(x - r, y + (side * r) / 2);
+    ctx.lineTo(x + r, y + (side * r) / 2);
+    ctx.moveTo(x + (side * r) / 2, y + (side * r) / 2 - r / 2);
+    ctx.lineTo(x + (side * r) / 2, y + (side * r) / 2 + r / 2);
+  }
 }
 
 function cross(ctx, x, y, r) {
