@@ -79,7 +79,7 @@ def chat_page(request: PageRequest, found: Session, form: SayForm, status: int =
     context |= {"items": with_zone_labels(items, head, RowFilter.ALL), "row_filter": RowFilter.ALL, "place": Place()}
     context |= {"chat": read_chat(found, may_write=may_write(request.user, found.project)), "form": form}
     context |= {"client_id": form["client_id"].value() or new_client_id(), "error": error}
-    return render(request, "chat/chat.html", with_frame(request, found, context), status=status)
+    return render(request, "chat/chat.html", with_frame(found, context), status=status)
 
 
 def said(request: PageRequest, found: Session) -> HttpResponse:
