@@ -7,11 +7,14 @@ import pytest
 from playwright.sync_api import expect
 from row_of_pieces import Gate, words
 from story import COUNTER, tell_story
+from test_accessibility import CONTRAST, EVERYTHING, violations
 
 from compaction.endpoints.gates import PROCESS_GATES
 from sessions_app import services
+from sessions_app.endpoint_tests import run_endpoint_test
 from sessions_app.models import ChatAnswer, MessageRow, Play, Session
 from sessions_app.plays import run_play
+from sessions_app.services.endpoint_tests import request_endpoint_test
 from sessions_app.summarizers import operator_rules
 from tests.compaction.loopback import failure, serving
 
@@ -211,3 +214,48 @@ def play_until(play, turns):
     while play.turns_done < turns:
         run_play(play.pk, play.ticket, COUNTER)
         play.refresh_from_db()
+
+
+def test_forms_results_and_every_state_of_the_chat_keep_the_rules_of_axe(open_reader, project):
+    session = services.create_session(project, "Looked at closely")
+    reader = open_reader(color_scheme="light")
+    gate = Gate("The **first** half.\n\n- a list", "And the second.")
+    page, chat, found = reader.page, f"/s/{session.public_id}/chat/", {}
+
+    def look(name):
+        page.emulate_media(color_scheme="light")
+        found[name] = violations(page, EVERYTHING)
+        page.emulate_media(color_scheme="dark")
+        found[name] += violations(page, CONTRAST)
+
+    for path in ("/s/new/", "/play/", "/p/review/endpoints/", chat):
+        reader.visit(path)
+        look(path)
+    with serving(gate.answer, failure(401, "no such key"), words("A summary.")) as server:
+        use(project, server)
+        reader.visit(chat)
+        page.get_by_label("Your message").fill("Begin")
+        page.keyboard.press("Enter")
+        expect(page.locator("#coming-text strong")).to_have_text("first")
+        look("coming")
+        gate.may_go.set()
+        expect(page.locator("#chat-turn-end")).to_contain_text("Turn 1")
+        look("answered")
+        page.set_viewport_size({"width": 390, "height": 844})
+        look("answered, narrow")
+        page.get_by_label("Your message").fill("Fail")
+        page.get_by_role("button", name="Send").click()
+        expect(page.get_by_role("button", name="Ask again")).to_be_visible()
+        page.get_by_label("Your message").press("Enter")
+        expect(page.locator("#chat-error")).to_be_visible()
+        look("failed")
+        block = {"base_url": server.url, "model": "small-model"}
+        test = request_endpoint_test(
+            project, [block, {"base_url": "http://127.0.0.1:9/v1"}, {"provider": "extractive"}]
+        )
+        run_endpoint_test(test.pk, COUNTER)
+    for width in (390, 1440):
+        page.set_viewport_size({"width": width, "height": 844})
+        reader.visit(f"/p/review/endpoints/{test.pk}/")
+        look(f"endpoints at {width}")
+    assert {name: broken for name, broken in found.items() if broken} == {}
