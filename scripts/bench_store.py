@@ -151,8 +151,8 @@ def _talk(count: int) -> list[NewMessage]:
 
 
 def passes_over(sessions: Sequence[Session]) -> Iterator[tuple[float, int]]:
-    """Passes as the end of a turn makes them, one session after the other: the milliseconds that each took, and how many
-    row versions it wrote."""
+    """Passes as the end of a turn makes them, one session after the other: the milliseconds that each took, and how
+    many row versions it wrote."""
     from compaction.scripted import ScriptedSummarizer
     from compaction.summarizer import Reply
     from sessions_app.models import Turn, TurnStep
