@@ -131,6 +131,9 @@ def _from_lines(file: SourceFile, report: ImportReport) -> tuple[_Told, Fetch]:
                     passes.append(line.value)
                 case "summary":
                     summaries.append({**line.value, "text": line.value.get("text") and ""})
+                case "prompt":
+                    # What a client sent beside the rows is no part of the transcript.
+                    pass
                 case _:
                     report.add(Problem(ProblemKind.UNKNOWN_TYPE, "a record of no known kind", line.number))
         report.lines = reader.lines

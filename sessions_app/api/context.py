@@ -14,6 +14,7 @@ from sessions_app.api.parameters import JsonObject, PublicId, Seq
 from sessions_app.api.reach import get_session
 from sessions_app.models import Session
 from sessions_app.queries.contexts import LiveContext, context_as_of, context_now
+from sessions_app.session_policy import policy_of
 
 router = Router(tags=["context"])
 
@@ -45,9 +46,12 @@ class ContextQuery(Schema):
 
 @router.get("/sessions/{public_id}/context", response=reads(ContextShape), operation_id="get_context")
 def read_context(request: ApiRequest, public_id: PublicId, query: Query[ContextQuery]) -> ContextShape:
-    """The model view as provider messages, with everything that had to be repaired."""
-    found = context_at(get_session(request.auth, public_id), query.as_of)
-    return shape_context(found, model_view(found.rows, query.profile))
+    """The model view as provider messages, with everything that had to be repaired. Reasoning is in it as the setting
+    `resend_reasoning` says."""
+    session = get_session(request.auth, public_id)
+    found = context_at(session, query.as_of)
+    resend = policy_of(session).resend_reasoning
+    return shape_context(found, model_view(found.rows, query.profile, resend))
 
 
 def context_at(session: Session, seq: int | None) -> LiveContext:

@@ -17,6 +17,7 @@ from sessions_app.api.authentication import ApiRequest
 from sessions_app.api.errors import Refusal
 from sessions_app.api.parameters import PublicId
 from sessions_app.api.passes import PassShape
+from sessions_app.api.prompts import PromptShape
 from sessions_app.api.reach import get_session
 from sessions_app.api.rows import RowShape
 from sessions_app.api.sessions import SessionShape
@@ -44,6 +45,7 @@ class Export(Schema):
     rows: list[RowShape]
     passes: list[PassShape]
     summaries: list[SummaryShape]
+    prompts: list[PromptShape]
 
 
 _TEXT: Final = {"schema": {"type": "string"}}
@@ -54,7 +56,7 @@ _OTHERS: Final = {"responses": {200: {"content": dict.fromkeys((LINES_TYPE, "tex
     "/sessions/{public_id}/export", response=reads(Export), operation_id="export_session", openapi_extra=_OTHERS
 )
 def export(request: ApiRequest, public_id: PublicId, query: Query[ExportQuery]) -> StreamingHttpResponse:
-    """Everything that is stored of a session: rows live and archived, passes, summaries."""
+    """Everything that is stored of a session: rows live and archived, passes, summaries, and what was sent beside."""
     session = get_session(request.auth, public_id)
     if not query.redact and not request.auth.may_write:
         raise Refusal(403, "forbidden", "Only a token that may write can export secrets.")

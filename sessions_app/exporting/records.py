@@ -1,7 +1,7 @@
 """The records of a session as JSON: one document, or one record a line.
 
-Rows, passes and summaries have the shapes of the API's operations, so an export can be read with the same code. It says
-of itself whether secrets are masked; a redacted one is no copy that could stand for the original.
+Rows, passes, summaries and prompts have the shapes of the API's operations, so an export can be read with the same
+code. It says of itself whether secrets are masked; a redacted one is no copy that could stand for the original.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from typing import Any
 from compaction.formats.own_export import FORMAT, VERSION
 from compaction.redaction import redact, redact_message
 from compaction.storable import storable_value
-from compaction.wire import message_to_openai
+from compaction.wire import message_from_openai, message_to_openai
 from sessions_app.api.passes import PassShape, shape_pass
+from sessions_app.api.prompts import shape_prompt
 from sessions_app.api.rows import shape_row
 from sessions_app.api.sessions import shape_session
 from sessions_app.api.summaries import shape_summary
 from sessions_app.mapping import message_of
-from sessions_app.models import CompactionPass, MessageRow, Session, SummaryRevision
+from sessions_app.models import CompactionPass, MessageRow, Session, SessionPrompt, SummaryRevision
+from sessions_app.queries.prompts import prompts_of
 from sessions_app.queries.row_pages import CHUNK_ROWS, rows_of
 from sessions_app.queries.summary_pages import summaries_of
 
@@ -60,6 +62,7 @@ class RecordExporter:
             ("rows", "row", self._rows),
             ("passes", "pass", self._passes),
             ("summaries", "summary", self._summaries),
+            ("prompts", "prompt", self._prompts),
         )
 
     def _rows(self) -> Iterator[dict[str, Any]]:
@@ -91,6 +94,26 @@ class RecordExporter:
         if self._is_redacted and shape.text is not None:
             shape.text = redact(shape.text).text
         return shape.model_dump(mode="json")
+
+    def _prompts(self) -> Iterator[dict[str, Any]]:
+        return (self._prompt(one) for one in prompts_of(self._session.pk).iterator(CHUNK_ROWS))
+
+    def _prompt(self, stored: SessionPrompt) -> dict[str, Any]:
+        shape = shape_prompt(stored)
+        if self._is_redacted:
+            read = (message_from_openai(message, lambda problem: None) for message in shape.messages)
+            shape.messages = [message_to_openai(redact_message(message)) for message in read]
+            shape.tools = redacted_value(shape.tools)
+        return shape.model_dump(mode="json")
+
+
+def redacted_value(value: Any) -> Any:
+    """JSON data with its texts masked."""
+    if isinstance(value, str):
+        return redact(value).text
+    if isinstance(value, dict):
+        return {key: redacted_value(inner) for key, inner in value.items()}
+    return [redacted_value(inner) for inner in value] if isinstance(value, list) else value
 
 
 def text_of(record: dict[str, Any]) -> str:

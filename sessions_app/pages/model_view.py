@@ -6,13 +6,16 @@ whole turns is made from a window of rows, and costs the same however large the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.utils.safestring import SafeString
 
+from compaction.endpoints.loose_json import as_list, as_object, text_of
 from compaction.messages import Message, Role, Row
 from compaction.model_view import Repair, model_view
+from compaction.wire import message_from_openai
 from sessions_app.mapping import ROW_COLUMNS, row_of
 from sessions_app.models import MessageRow, Session, SessionEvent
 from sessions_app.pages.flow import Key
@@ -20,6 +23,7 @@ from sessions_app.pages.row_source import CutText
 from sessions_app.pages.row_view import SHOWN_CHARS, argument_line, cut_at_line
 from sessions_app.pages.walk import from_key
 from sessions_app.queries.moments import as_of_sql, live_rows
+from sessions_app.queries.prompts import prompt_at
 from sessions_app.rendering.markdown import render_markdown, without_terminal_codes
 
 WINDOW_ROWS = 200
@@ -55,8 +59,20 @@ class ModelMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelPrompt:
+    """What is sent in front of the messages and is no row. number: which version it is; tools: their names."""
+
+    number: int
+    html: SafeString | None
+    more_chars: int
+    tools: tuple[str, ...]
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class ModelPage:
-    """A page of the model view. seq: the event it shows, None for now. repairs: those made on this page.
+    """A page of the model view. seq: the event it shows, None for now. repairs: those made on this page. prompt: on the
+    first page, None when nothing is known to be sent in front.
 
     next_key: where the next page begins, None at the end. rows, tokens: of the whole view, None when unknown.
     """
@@ -68,6 +84,7 @@ class ModelPage:
     next_key: Key | None
     rows: int | None
     tokens: int | None
+    prompt: ModelPrompt | None = None
 
 
 def read_model_page(session: Session, start: Key | None, seq: int | None) -> ModelPage:
@@ -85,7 +102,31 @@ def read_model_page(session: Session, start: Key | None, seq: int | None) -> Mod
         next_key=next_key,
         rows=None if totals is None else totals[0],
         tokens=None if totals is None else totals[1],
+        prompt=prompt_shown(session, seq) if start is None else None,
     )
+
+
+def prompt_shown(session: Session, seq: int | None) -> ModelPrompt | None:
+    """What a client sent beside the conversation, ready to print."""
+    stored = prompt_at(session.pk, seq)
+    if stored is None or not (stored.messages or stored.tools):
+        return None
+    read = (message_from_openai(message, lambda problem: None) for message in stored.messages)
+    text = "\n\n".join(message.text for message in read)
+    shown = cut_at_line(text, SHOWN_CHARS)
+    tools = as_list(stored.tools)
+    return ModelPrompt(
+        number=stored.number,
+        html=render_markdown(shown) if shown else None,
+        more_chars=len(text) - len(shown),
+        tools=tuple(tool_name(as_object(tool)) for tool in tools),
+        tokens=stored.tokens,
+    )
+
+
+def tool_name(tool: Mapping[str, Any]) -> str:
+    """How a tool is called, in either spelling."""
+    return text_of(as_object(tool.get("function")), "name") or text_of(tool, "name", "type") or "?"
 
 
 def rows_now(session: Session, start: Key | None) -> list[Row]:

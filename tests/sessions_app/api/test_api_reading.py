@@ -201,7 +201,7 @@ def test_a_turn_is_finished_once(writer, url, rows):
         ("{url}/occupancy", 5),
         ("{url}/runs", 4),
         # One of them enters the export into the audit log.
-        ("{url}/export", 7),
+        ("{url}/export", 8),
     ],
 )
 def test_a_list_takes_the_same_queries_however_long_it_is(

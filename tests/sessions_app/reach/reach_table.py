@@ -155,6 +155,7 @@ OPERATIONS = {
     "get_pass": READS,
     "list_summaries": READS,
     "get_summary": READS,
+    "list_prompts": READS,
     "list_events": READS,
     "get_occupancy": READS,
     "list_runs": READS,
