@@ -7,11 +7,13 @@ import { startLive } from "./live.js";
 import { startPermalinks } from "./permalinks.js";
 import { startPictures } from "./pictures.js";
 import { startThemeSwitch } from "./theme.js";
+import { startView } from "./view.js";
 import { startZone } from "./zone.js";
 
 startZone();
 startThemeSwitch();
 startKeys();
+startView();
 startCopyButtons();
 startPermalinks();
 startPictures();

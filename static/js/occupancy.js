@@ -124,6 +124,29 @@ class OccupancyChart {
     location.href = near ? near.href : `${this.series.session}?show=model&at=${seq}`;
   }
 
+  // The picture as it stands, on the page's own ground and with its title, under a name of its own.
+  save(link) {
+    const source = this.canvas.querySelector("canvas");
+    const picture = document.createElement("canvas");
+    const ratio = devicePixelRatio;
+    const head = 34 * ratio;
+    picture.width = source.width;
+    picture.height = source.height + head;
+    const ctx = picture.getContext("2d");
+    ctx.fillStyle = resolved("--surface");
+    ctx.fillRect(0, 0, picture.width, picture.height);
+    ctx.fillStyle = resolved("--text");
+    ctx.font = `600 ${13 * ratio}px ${colour("--sans")}`;
+    ctx.fillText(this.panel.dataset.title, 12 * ratio, 22 * ratio, picture.width - 24 * ratio);
+    ctx.drawImage(source, 0, head);
+    picture.toBlob((blob) => {
+      const address = URL.createObjectURL(blob);
+      const anchor = Object.assign(document.createElement("a"), { href: address, download: link.dataset.png });
+      anchor.click();
+      setTimeout(() => URL.revokeObjectURL(address), 10_000);
+    });
+  }
+
   zoom(way) {
     const [first, last] = [this.series.seqs[0], this.series.seqs.at(-1)];
     let { min, max } = this.plot.scales.x;
@@ -200,5 +223,7 @@ if (panel && globalThis.uPlot) {
   panel.addEventListener("click", (event) => {
     const button = event.target.closest("[data-zoom]");
     if (button) chart.zoom(button.dataset.zoom);
+    const link = event.target.closest("[data-png]");
+    if (link) chart.save(link);
   });
 }

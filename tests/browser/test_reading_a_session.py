@@ -1,6 +1,7 @@
 """From the list into a session, its archived rows, and a replay, as somebody reads it."""
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -184,3 +185,46 @@ def test_without_scripts_a_session_a_pass_a_replay_and_the_theme_still_work(open
     page.get_by_role("banner").get_by_role("button", name="auto").click()
     expect(page.locator("html")).to_have_attribute("data-theme", "light")
     expect(page.locator("h1")).to_contain_text("Pass 2")
+
+
+def test_calls_are_folded_and_unfolded_all_at_once(reader, story):
+    page = reader.page
+    reader.visit(story.path)
+    opened = page.locator("#rows .row details[open]")
+    page.get_by_role("button", name="Unfold calls").click()
+    expect(opened).not_to_have_count(0)
+    page.get_by_role("button", name="Fold calls", exact=True).click()
+    expect(opened).to_have_count(0)
+
+
+def test_a_compact_transcript_stays_compact(reader, story):
+    page = reader.page
+    reader.visit(story.path)
+    roomy = page.locator("#rows .row").first.bounding_box()["height"]
+    page.get_by_role("button", name="Compact").click()
+    expect(page.get_by_role("button", name="Compact")).to_have_attribute("aria-pressed", "true")
+    reader.visit(story.path)
+    expect(page.get_by_role("button", name="Compact")).to_have_attribute("aria-pressed", "true")
+    assert page.locator("#rows .row").first.bounding_box()["height"] < roomy
+    page.get_by_role("button", name="Compact").click()
+    expect(page.locator("html[data-density]")).to_have_count(0)
+
+
+def test_a_row_is_copied_without_its_number(open_reader, story):
+    reader = open_reader(permissions=["clipboard-read", "clipboard-write"])
+    page = reader.page
+    reader.visit(f"{story.path}?row=1")
+    page.locator("#r1").hover()
+    page.locator("#r1").get_by_role("button", name="copy").click()
+    expect(page.locator("#r1").get_by_role("button", name="copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == "Please look at module 1 next"
+
+
+def test_the_chart_can_be_kept_as_a_picture(reader, story):
+    page = reader.page
+    reader.visit(f"{story.path}occupancy/")
+    expect(page.locator(".chart-canvas canvas")).to_be_visible()
+    with page.expect_download() as kept:
+        page.get_by_role("button", name="PNG").click()
+    assert kept.value.suggested_filename == f"occupancy-{story.session.public_id}.png"
+    assert Path(kept.value.path()).read_bytes().startswith(b"\x89PNG")
