@@ -15,6 +15,7 @@ const MOST_MARKS = 2_000;
 const gapTemplate = document.getElementById("gap-template");
 let place = null;
 let watcher = null;
+const near = new Set();
 let isSettling = false;
 let isGoingUp = false;
 
@@ -24,6 +25,8 @@ function rows() {
 
 function load(gap) {
   const { top, bottom } = gap.getBoundingClientRect();
+  // Who has gone up to the head of the page wants to read that: rows would push it away.
+  if (gap === rows().firstElementChild && top >= 0) return;
   const isBelow = top + bottom > innerHeight;
   const [first, second] = isBelow ? ["next", "previous"] : ["previous", "next"];
   const link = gap.querySelector(`a[data-load-${first}]`) ?? gap.querySelector(`a[data-load-${second}]`);
@@ -34,6 +37,7 @@ function load(gap) {
 
 function watchGaps() {
   watcher.disconnect();
+  near.clear();
   for (const gap of rows()?.querySelectorAll(":scope > [data-gap]") ?? []) watcher.observe(gap);
 }
 
@@ -185,9 +189,13 @@ function openHit() {
 function start() {
   if (!rows()) return;
   watcher = new IntersectionObserver(
-    (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => load(entry.target)),
+    (entries) => {
+      for (const { target, isIntersecting } of entries) isIntersecting ? near.add(target) : near.delete(target);
+      near.forEach(load);
+    },
     { rootMargin: LOAD_AHEAD },
   );
+  addEventListener("scroll", () => near.forEach(load), { passive: true });
   document.addEventListener("htmx:beforeSwap", (event) => {
     if (!rows().contains(event.target)) return;
     place = topItem(rows());

@@ -88,7 +88,12 @@ def test_rows_that_were_dropped_come_again_in_order_and_each_once(reader, long_s
         scroll_to_row(page, position)
     assert page.locator("#r0").count() == 0
     page.wait_for_function(
-        "scrollTo(0, 0) ?? document.getElementById('r0')?.getBoundingClientRect().top >= 0", polling=50
+        """() => {
+            if (document.getElementById("r0")) return true;
+            document.querySelector("#rows").children[1].scrollIntoView();
+            return false;
+        }""",
+        polling=50,
     )
     expect(page.locator("[id=r0]")).to_have_count(1)
     expect(page.locator("#rows > [data-gap]").first).to_be_attached()
@@ -96,6 +101,16 @@ def test_rows_that_were_dropped_come_again_in_order_and_each_once(reader, long_s
     assert positions == sorted(set(positions))
     gaps = page.locator("#rows > [data-gap]").evaluate_all("(all) => all.map((gap) => gap.textContent.trim())")
     assert gaps and all(re.match(r"rows? [\d,]+", gap) for gap in gaps)
+
+
+def test_the_head_of_the_page_is_reached_from_the_middle_of_the_session(reader, long_session):
+    page = reader.page
+    reader.visit(f"/s/{long_session.public_id}/?row=250#r250")
+    expect(page.locator("#r200")).to_be_attached()
+    reader.press("Home")
+    expect(page.get_by_role("heading", name="Long")).to_be_in_viewport()
+    expect(page.locator("#rows > [data-gap]").first).to_be_attached()
+    assert page.evaluate("scrollY") == 0
 
 
 def test_the_reader_keeps_their_place_while_rows_come_in_above(reader, long_session):
