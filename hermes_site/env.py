@@ -127,7 +127,11 @@ def database_address(name: str, environ: Mapping[str, str] = os.environ) -> Data
         return None
     if not value.startswith(DATABASE_SCHEMES):
         scheme, separator, _ = value.partition("://")
-        raise refuse(name, f"{scheme}://…" if separator else "…", "a PostgreSQL address (postgresql://user:password@host:port/database)")
+        raise refuse(
+            name,
+            f"{scheme}://…" if separator else "…",
+            "a PostgreSQL address (postgresql://user:password@host:port/database)",
+        )
     try:
         parts = {key: str(part) for key, part in conninfo_to_dict(value).items() if part is not None}
     except ProgrammingError:
