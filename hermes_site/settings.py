@@ -176,6 +176,7 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 X_FRAME_OPTIONS = "DENY"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "hermes_site.error_pages.HidingFilter"
 SECURE_REFERRER_POLICY = "same-origin"
 # Behind TLS the cookies travel over TLS only; a local site on plain HTTP would lose its login.
 BEHIND_TLS = env.boolean("HERMES_SITE_BEHIND_TLS", False)

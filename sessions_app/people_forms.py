@@ -97,8 +97,9 @@ class SecretForm(forms.Form):
         """The origin that the address names."""
         try:
             return origin_of(self.cleaned_data["place"])
-        except InvalidInput as error:
-            raise forms.ValidationError(str(error)) from None
+        except InvalidInput:
+            message = _("Write a host, or an address that starts with https:// or http:// and has no password.")
+            raise forms.ValidationError(message) from None
 
     def clean_value(self) -> str:
         """What can stand in a header."""

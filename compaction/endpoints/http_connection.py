@@ -137,10 +137,18 @@ def _talk(
 ) -> Result:
     if line.is_cut:
         raise EndpointFault(FaultName.CANCELLED, "nobody waits for the answer any more")
-    url = httpx.URL(request.url)
+    url = _url_of(request)
     translator = _FaultTranslator(url.host, surroundings, deadline, line)
     with translator, _pool(url.scheme == "https", surroundings, deadline, line) as pool:
         return _answer(pool, request, url, surroundings, use)
+
+
+def _url_of(request: HttpRequest) -> httpx.URL:
+    """The address in parts. Some that look like one, such as IPv4 addresses with leading zeros, mean nothing."""
+    try:
+        return httpx.URL(request.url)
+    except httpx.InvalidURL:
+        raise EndpointFault(FaultName.ADDRESS_REFUSED, "the host of this address is no valid one") from None
 
 
 def _pool(

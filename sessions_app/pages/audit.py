@@ -72,12 +72,16 @@ def line_of(entry: AuditEntry) -> AuditLine:
     action = _ACTIONS.get(entry.action)
     return AuditLine(
         entry=entry,
-        who=entry.actor_name or entry.source_name or _("nobody logged in"),
+        who=entry.actor_name or entry.source_name or _nobody(entry),
         source=str(source.label) if source else entry.source,
         action=str(action.label) if action else entry.action,
         details=", ".join(f"{name}: {value}" for name, value in entry.details if value),
         is_session=entry.action.startswith("session.") and entry.action != AuditAction.SESSION_DELETED,
     )
+
+
+def _nobody(entry: AuditEntry) -> str:
+    return _("the site") if entry.source == AuditSource.SITE else _("somebody not logged in")
 
 
 def kinds_of(actions: Iterable[AuditAction]) -> tuple[tuple[str, str], ...]:

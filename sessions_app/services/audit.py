@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -55,6 +56,11 @@ def record_audit(
         subject=_told(subject, MOST_SUBJECT_CHARS),
         details=[[name, _told(value, MOST_DETAIL_CHARS)] for name, value in details],
     )
+
+
+def minute_of(moment: datetime) -> str:
+    """A time as details tell it, in UTC."""
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _told(text: str, most_chars: int) -> str:

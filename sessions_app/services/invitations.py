@@ -18,7 +18,7 @@ from django.db.models import F, QuerySet
 from compaction.storable import storable_text
 from sessions_app import clock
 from sessions_app.models import AuditAction, Invitation, MemberRole, Project, ProjectMember
-from sessions_app.services.audit import AuditOrigin, record_audit
+from sessions_app.services.audit import AuditOrigin, minute_of, record_audit
 from sessions_app.services.hashed_secrets import hash_secret
 
 SECRET_BYTES: Final = 32
@@ -54,7 +54,7 @@ def create_invitation(
             expires_at=now + lifetime,
             most_uses=most_uses,
         )
-        details = (("role", str(role)), ("uses", str(most_uses)), ("expires", invitation.expires_at.isoformat()))
+        details = (("role", str(role)), ("uses", str(most_uses)), ("expires", minute_of(invitation.expires_at)))
         record_audit(
             origin, AuditAction.INVITATION_CREATED, project=project, subject=_name(invitation), details=details
         )

@@ -19,7 +19,7 @@ from django.db.models.functions import Greatest
 from compaction.storable import storable_text
 from sessions_app import clock
 from sessions_app.models import ApiToken, AuditAction, Project, TokenScope
-from sessions_app.services.audit import THE_SITE, AuditOrigin, record_audit
+from sessions_app.services.audit import THE_SITE, AuditOrigin, minute_of, record_audit
 from sessions_app.services.hashed_secrets import hash_secret
 
 PREFIX: Final = "hms_"
@@ -55,7 +55,7 @@ def issue_token(
             created_by_id=None if origin.user is None else origin.user.pk,
             expires_at=expires_at,
         )
-        details = (("scope", token.scope), ("expires", "" if expires_at is None else expires_at.isoformat()))
+        details = (("scope", token.scope), ("expires", "" if expires_at is None else minute_of(expires_at)))
         record_audit(origin, AuditAction.TOKEN_CREATED, project=project, subject=token.name, details=details)
     return IssuedToken(token, secret)
 

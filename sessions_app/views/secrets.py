@@ -20,6 +20,7 @@ from sessions_app.services.secrets import remove_secret, store_secret
 from sessions_app.views.page_request import PageRequest
 
 
+@sensitive_variables()
 @sensitive_post_parameters("value")
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
