@@ -10,7 +10,7 @@ from row_builder import COUNTER, assistant, user
 from websockets.exceptions import ConnectionClosed
 
 from sessions_app import live, services
-from sessions_app.models import ProjectMember
+from sessions_app.models import Login, ProjectMember
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PATIENCE_SECONDS = 20
@@ -61,8 +61,10 @@ def test_a_session_that_does_not_exist_closes_alike(socket_for, member):
     assert closed.value.rcvd.code == 4404
 
 
-def test_a_page_of_another_site_is_refused(socket_for, member):
-    with pytest.raises(Exception, match="403"), socket_for(member, origin="http://evil.example"):
+@pytest.mark.parametrize("origin", ["http://evil.example", "http://127.0.0.1.evil.example", "null"])
+def test_a_page_of_another_site_is_refused(socket_for, member, origin):
+    """X04: a member's browser, sent by somebody else's page, must not get to read sessions."""
+    with pytest.raises(Exception, match="403"), socket_for(member, origin=origin):
         pass
 
 
@@ -100,6 +102,17 @@ def test_who_loses_access_is_shut_out_at_the_next_heartbeat(socket_for, member, 
     with socket_for(member) as socket:
         read(socket)
         ProjectMember.objects.filter(user=member).delete()
+        with pytest.raises(ConnectionClosed) as closed:
+            while True:
+                read(socket)
+    assert closed.value.rcvd.code == 4404
+
+
+def test_a_login_that_has_ended_closes_its_live_connections(socket_for, member, monkeypatch):
+    monkeypatch.setattr(live, "HEARTBEAT_SECONDS", 0.1)
+    with socket_for(member) as socket:
+        read(socket)
+        Login.objects.all().delete()
         with pytest.raises(ConnectionClosed) as closed:
             while True:
                 read(socket)
