@@ -51,6 +51,7 @@ class LiveHub:
         self._watchers: Counter[Watcher] = Counter()
         self._shut_out: set[Watcher] = set()
         self._task: asyncio.Task[None] | None = None
+        self._telling: asyncio.Task[None] | None = None
         self._has_listened = False
         self.is_listening = asyncio.Event()
 
@@ -121,15 +122,25 @@ class LiveHub:
             await _send(notice.session, message)
 
     async def _beat(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        """Tell all watchers the newest number, after asking who of them may still read. Asking also shows whether the
-        connection still lives."""
-        watchers, watched = set(self._watchers), list(self._watched)
+        """Ask for the newest numbers, which also shows whether the connection still lives, and tell them."""
+        watched = list(self._watched)
         async with asyncio.timeout(ANSWER_SECONDS):
             cursor = await connection.execute(
                 "SELECT id, last_seq FROM sessions_app_session WHERE id = ANY(%s)", [watched]
             )
             newest = dict(await cursor.fetchall())
-            allowed = await database_sync_to_async(access.still_watching)(watchers)
+        # Beside the listening, which must not wait for it: while many connect at once, questions take their time.
+        if self._telling is None or self._telling.done():
+            self._telling = asyncio.create_task(self._tell_newest(watched, newest), name="live-heartbeat")
+
+    async def _tell_newest(self, watched: list[int], newest: dict[int, int]) -> None:
+        """Send a heartbeat to all who may still read, after asking who may."""
+        watchers = set(self._watchers)
+        try:
+            allowed = await database_sync_to_async(access.still_watching, thread_sensitive=False)(watchers)
+        except DatabaseError as error:
+            logger.warning("live updates: a heartbeat is left out (%s: %s)", type(error).__name__, str(error).strip())
+            return
         self._shut_out = (watchers - allowed) & set(self._watchers)
         for session_id in watched:
             # A session that is gone has no newest number any more, and nobody may read it.

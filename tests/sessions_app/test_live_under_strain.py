@@ -152,7 +152,8 @@ def test_hundreds_of_clients_that_came_and_went_leave_nothing_behind(socket_for,
             for opened in crowd[::2]:
                 opened.socket.shutdown(socket.SHUT_RDWR)
     eventually(lambda: hub.watchers == 0, "watchers stayed")
-    eventually(lambda: threading.active_count() <= threads, "threads stayed")
+    # One more at most: the thread in which a heartbeat asks who may still read.
+    eventually(lambda: threading.active_count() <= threads + 1, "threads stayed")
     layer = get_channel_layer()
     eventually(lambda: not layer._groups and not layer._buffers, "groups or buffers stayed")
     with psycopg.connect(database_url, autocommit=True) as admin:
@@ -284,3 +285,27 @@ def test_while_the_site_does_not_hear_the_database_clients_are_told_to_come_agai
     with socket_for(member) as opened, pytest.raises(ConnectionClosed) as closed:
         opened.recv(PATIENCE_SECONDS)
     assert closed.value.rcvd.code == 1013
+
+
+def test_events_do_not_wait_for_the_question_who_may_still_read(socket_for, member, rows, monkeypatch):
+    """When many connect at once that question takes its time; events must not, and the database is not to blame."""
+    asked, may_answer = threading.Event(), threading.Event()
+
+    def take_time(watchers):
+        asked.set()
+        may_answer.wait(PATIENCE_SECONDS)
+        return set(watchers)
+
+    monkeypatch.setattr(access, "still_watching", take_time)
+    monkeypatch.setattr(live, "HEARTBEAT_SECONDS", 0.1)
+    monkeypatch.setattr(live, "ANSWER_SECONDS", 0.3)
+    with socket_for(member) as opened:
+        assert read(opened)["type"] == "snapshot"
+        assert asked.wait(PATIENCE_SECONDS)
+        for number in range(1, 6):
+            rows.append(user(f"row {number}"))
+            assert read(opened)["seq"] == number
+        may_answer.set()
+        assert [message["type"] for message in read_until(opened, lambda message: message["type"] != "event")] == [
+            "heartbeat"
+        ]
