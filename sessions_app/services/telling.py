@@ -75,13 +75,24 @@ def store_told_answer(session_id: int, base: str, answer: NewMessage, counter: T
     """
     with transaction.atomic():
         session = lock_session(session_id)
-        chain = _brought_up_to_date(session)
-        if (chain[-1].prefix if chain else BEGINNING) != base:
+        number = _number_behind(session, base)
+        if number is None:
             return None
         digest = digest_of(answer.message)
         row_key = append_rows(session_id, [answer], counter).row_ids[0]
-        _save_entries(session, len(chain), [(digest, prefix_of(base, digest), True)], [row_key])
+        _save_entries(session, number, [(digest, prefix_of(base, digest), True)], [row_key])
     return row_key
+
+
+def _number_behind(session: Session, base: str) -> int | None:
+    """The number of the next message, if the history ends with prefix `base`. Most often the end alone tells."""
+    last = ToldMessage.objects.filter(session_id=session.pk).order_by("-number").first()
+    if last is not None and last.prefix == base:
+        end = told_rows(session).filter(pk=last.row_key).values_list("position", flat=True).first()
+        if end is not None and not told_rows(session).filter(position__gt=end).exists():
+            return last.number + 1
+    chain = _brought_up_to_date(session)
+    return len(chain) if (chain[-1].prefix if chain else BEGINNING) == base else None
 
 
 def branch_told(session_id: int, known: int) -> Session | None:
