@@ -50,19 +50,19 @@ def say(session_id: int, client_id: str, text: str, counter: TokenCounter) -> Be
         lock_session(session_id)
         if found := ChatAnswer.objects.filter(session_id=session_id, client_id=client_id).first():
             return Begun(found, False)
-        _require_silence(session_id)
+        _require_silence(session_id, counter)
         row = NewMessage(Message(Role.USER, storable_text(text)), client_id=f"chat-{client_id}")
         (row_id,) = append_rows(session_id, [row], counter).row_ids
         return Begun(_begin(session_id, client_id, row_id), True)
 
 
-def ask_again(session_id: int, client_id: str) -> Begun:
+def ask_again(session_id: int, client_id: str, counter: TokenCounter) -> Begun:
     """Begin another answer to what was said last. Raises AnswerRunning, NothingToAnswer, and Session.DoesNotExist."""
     with transaction.atomic():
         lock_session(session_id)
         if found := ChatAnswer.objects.filter(session_id=session_id, client_id=client_id).first():
             return Begun(found, False)
-        _require_silence(session_id)
+        _require_silence(session_id, counter)
         row = waiting_row(session_id)
         if row is None:
             raise NothingToAnswer
@@ -76,9 +76,14 @@ def waiting_row(session_id: int) -> MessageRow | None:
     return row if row is not None and row.role in (Role.USER, Role.TOOL) else None
 
 
-def _require_silence(session_id: int) -> None:
-    if ChatAnswer.objects.filter(session_id=session_id, status=AnswerStatus.RUNNING).exists():
+def _require_silence(session_id: int, counter: TokenCounter) -> None:
+    """Raise AnswerRunning while somebody answers; what a process that is gone has left is settled first."""
+    running = ChatAnswer.objects.filter(session_id=session_id, status=AnswerStatus.RUNNING).first()
+    if running is None:
+        return
+    if running.heard_at >= timezone.now() - SILENT:
         raise AnswerRunning
+    _settle(running, counter)
 
 
 def _begin(session_id: int, client_id: str, row_id: int) -> ChatAnswer:

@@ -104,7 +104,7 @@ def asked_again(request: PageRequest, found: Session) -> HttpResponse:
         return refused(request, found, SayForm(None), blocked_words(blocked), CONFLICT)
     client_id = request.POST.get("client_id", "")[:64] or new_client_id()
     with suppress(AnswerRunning, NothingToAnswer):
-        answer_to(ask_again(found.pk, client_id))
+        answer_to(ask_again(found.pk, client_id, site_counter()))
     return accepted(request, found)
 
 

@@ -8,7 +8,9 @@ from datetime import timedelta
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import AsyncClient
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 from procrastinate.contrib.django.models import ProcrastinateJob
@@ -161,7 +163,7 @@ def test_one_answer_at_a_time_and_nothing_is_stored_of_a_second_sending(project,
         with pytest.raises(AnswerRunning):
             say(session.pk, "client-0002", "second", COUNTER)
         with pytest.raises(AnswerRunning):
-            ask_again(session.pk, "client-0003")
+            ask_again(session.pk, "client-0003", COUNTER)
         gate.may_go.set()
         thread.join(PATIENCE_SECONDS)
     assert texts(session) == [("user", "first"), ("assistant", "The first half. The second.")]
@@ -238,11 +240,11 @@ def test_a_failure_is_explained_and_the_answer_can_be_asked_for_again(project, s
         assert texts(session) == [("user", "hello")]
         text = page.get(reverse("chat", args=[session.public_id])).content.decode()
         assert shown in text and "Ask again" in text
-        begun = ask_again(session.pk, "client-0002")
+        begun = ask_again(session.pk, "client-0002", COUNTER)
         begin_answering(begun.answer).join(PATIENCE_SECONDS)
     assert texts(session) == [("user", "hello"), ("assistant", "Hel**lo**")]
     with pytest.raises(NothingToAnswer):
-        ask_again(session.pk, "client-0003")
+        ask_again(session.pk, "client-0003", COUNTER)
 
 
 def test_an_answer_that_breaks_off_is_kept_as_interrupted(project, session, page):
@@ -276,7 +278,7 @@ def test_more_answers_than_the_process_can_follow_are_refused_with_a_word(projec
         assert server.asked == []
         assert "too many answers" in page.get(reverse("chat", args=[session.public_id])).content.decode()
         answering._places.release()
-        begin_answering(ask_again(session.pk, "client-0002").answer).join(PATIENCE_SECONDS)
+        begin_answering(ask_again(session.pk, "client-0002", COUNTER).answer).join(PATIENCE_SECONDS)
     assert texts(session) == [("user", "hello"), ("assistant", "Hel**lo**")]
 
 
@@ -311,6 +313,14 @@ def test_the_answer_of_a_process_that_is_gone_is_settled_and_its_words_kept(proj
     assert texts(session) == [("user", "hello"), ("assistant", "Half of it")]
     assert Turn.objects.get(session=session).interrupted
     assert say(session.pk, "client-0002", "go on", COUNTER).is_new
+
+
+def test_nobody_waits_for_a_process_that_is_gone(project, session):
+    begun = say(session.pk, "client-0001", "hello", COUNTER)
+    ChatAnswer.objects.filter(pk=begun.answer.pk).update(text="Half of it", heard_at=timezone.now() - 2 * SILENT)
+    assert say(session.pk, "client-0002", "go on", COUNTER).is_new
+    assert texts(session) == [("user", "hello"), ("assistant", "Half of it"), ("user", "go on")]
+    assert settle_silent_answers(COUNTER) == 0
 
 
 def test_one_can_write_while_the_pass_after_a_turn_waits_or_runs(project, session, page):
@@ -480,6 +490,20 @@ async def listen(owner, session, answer, gate):
             if "first half" in str(heard[-1]):
                 gate.may_go.set()
     return heard
+
+
+def test_the_page_asks_as_much_of_a_long_session_as_of_a_short_one(project, session, rows, page):
+    address = reverse("chat", args=[session.public_id])
+    # So that the tail, which is read to its beginning, is full in both cases.
+    Session.objects.filter(pk=session.pk).update(window_tokens=4_000)
+    asked = []
+    for turns in (60, 120):
+        rows.turns(turns)
+        with CaptureQueriesContext(connection) as queries:
+            shown = page.get(address).content.decode()
+        asked.append(len(queries))
+    assert asked[0] == asked[1]
+    assert shown.count("data-item") < 150
 
 
 def test_the_catch_up_of_the_chat_page_brings_the_answer_and_the_end_of_the_turn(project, session, page):
