@@ -19,7 +19,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from sessions_app import access, consumers, live, services
-from sessions_app.models import EventKind, MemberRole, Session
+from sessions_app.models import EventKind, Login, MemberRole, Session
 from sessions_app.notifications import Notice, notify
 from sessions_app.services.tokens import issue_token
 
@@ -261,6 +261,16 @@ def test_who_is_locked_out_is_shut_out_at_the_next_heartbeat_and_others_are_not(
             read_until(goes, lambda message: False)
         assert closed.value.rcvd.code == 4404
         assert read_until(stays, lambda message: message["type"] == "heartbeat")
+
+
+def test_a_login_that_has_ended_is_shut_out_at_the_next_heartbeat(socket_for, member, monkeypatch):
+    monkeypatch.setattr(live, "HEARTBEAT_SECONDS", 0.1)
+    with socket_for(member) as opened:
+        read_until(opened, lambda message: message["type"] == "heartbeat")
+        Login.objects.filter(user_id=member.pk).delete()
+        with pytest.raises(ConnectionClosed) as closed:
+            read_until(opened, lambda message: False)
+    assert closed.value.rcvd.code == 4404
 
 
 def test_a_heartbeat_asks_the_database_once_however_many_watch(socket_for, member, session, monkeypatch):
