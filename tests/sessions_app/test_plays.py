@@ -202,6 +202,7 @@ def test_the_form_offers_stored_sessions_and_refuses_what_is_not_ones_own(page, 
     stranger = User.objects.create_user("stranger")
     other = services.create_project("other", "Other", stranger)
     foreign = services.create_session(other, "Not yours")
+    assert f"?source={recorded.public_id}" in page.get(reverse("actions", args=[recorded.public_id])).content.decode()
     shown = page.get(reverse("plays") + f"?source={recorded.public_id}").content.decode()
     assert f'value="{recorded.public_id}" selected' in shown and foreign.public_id not in shown
     typed = {"source": foreign.public_id, "rate": "100", "project": project.slug}
