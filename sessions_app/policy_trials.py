@@ -17,7 +17,7 @@ from compaction.errors import InvalidInput
 from compaction.extractive import ExtractiveSummarizer
 from compaction.messages import Row
 from compaction.pass_context import make_context
-from compaction.policy import CompactionPolicy
+from compaction.policy import CompactionPolicy, MicroWhen
 from compaction.policy_reading import read_layers
 from compaction.records import PassKind
 from compaction.replay import Replay, ReplayPolicy, Step
@@ -95,7 +95,9 @@ def _try_on(trial: PolicyTrial, sessions: list[Session], counter: TokenCounter) 
         else:
             tried.append(_session_json(trial, session, counter))
         move_trial(trial, number)
-    return {"sessions": tried, "too_long": too_long, "too_late": too_late}
+    policy = read_layers((layer_of_site(), (Scope.PROJECT.value, trial.settings))).policy
+    waits_for_cold = policy.runs_micro and policy.micro_compact_when is MicroWhen.CACHE_COLD
+    return {"sessions": tried, "too_long": too_long, "too_late": too_late, "waits_for_cold": waits_for_cold}
 
 
 def _session_json(trial: PolicyTrial, session: Session, counter: TokenCounter) -> dict[str, Any]:

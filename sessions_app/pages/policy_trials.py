@@ -108,9 +108,11 @@ def peak_sentences(now: list[TrialFigures], then: list[TrialFigures]) -> list[Sa
 
 
 def left_out_words(result: Mapping[str, Any]) -> tuple[str, ...]:
-    """Sessions that were not tried, and why."""
+    """What the figures leave out, and why."""
     too_long, too_late = result.get("too_long", 0), result.get("too_late", 0)
     words = []
+    if result.get("waits_for_cold"):
+        words.append(_("A replay has no clock, so passes that wait for a cold cache are not in these figures."))
     if too_long:
         text = ngettext("{} session was too long to try.", "{} sessions were too long to try.", too_long)
         words.append(text.format(too_long))

@@ -37,8 +37,8 @@ class ScopeValue:
 
 @dataclass(frozen=True, slots=True)
 class ScopeRow:
-    """One setting. values: the default and then each scope, weakest first. text, choices: of the field in which the
-    last scope can be changed, for pages that let people do so."""
+    """One setting. values: the default and then each scope, weakest first. text, inherited, choices: of the field in
+    which the last scope can be changed."""
 
     named: NamedSetting
     values: tuple[ScopeValue, ...]
@@ -46,6 +46,7 @@ class ScopeRow:
     idle: str
     control: Control
     text: str
+    inherited: str
     choices: tuple[Choice, ...]
     notes: tuple[Note, ...]
 
@@ -106,7 +107,8 @@ def scope_row(
     notes: tuple[Note, ...],
 ) -> ScopeRow:
     winner = reading.source_of(named.path)
-    unset = unset_words(words_of(named.value_in(weaker.policy)), scope_words(weaker.source_of(named.path)))
+    inherited = words_of(named.value_in(weaker.policy))
+    unset = unset_words(inherited, scope_words(weaker.source_of(named.path)))
     text = texts.get(named.path, typed(flat(layers[-1][1]).get(named.path, ABSENT)))
     default = ScopeValue("default", words_of(named.setting.default), winner == "default")
     return ScopeRow(
@@ -116,6 +118,7 @@ def scope_row(
         idle=idle_words(named, reading.policy),
         control=control_of(named.setting),
         text=text,
+        inherited=inherited,
         choices=choices_of(named.setting, text, unset),
         notes=notes,
     )

@@ -2,7 +2,9 @@
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from talk import Talk, passes
 
 from sessions_app import services
@@ -65,3 +67,10 @@ def test_settings_saved_before_a_session_began_or_after_its_last_event_are_not_m
     services.save_policy(session.project_id, {"compression": {"threshold": 0.6}}, None)
     assert SessionEvent.objects.filter(session=session).exists()
     assert read_settings_changes(rows.session) == ()
+
+
+def test_the_ledger_leads_from_each_pass_to_its_revision_without_a_query_per_pass(client, session, rows, changed):
+    with CaptureQueriesContext(connection) as captured:
+        html = client.get(f"/s/{session.public_id}/passes/").content.decode()
+    assert html.count('href="/p/review/settings/revisions/2/"') >= len(passes(rows)) > 1
+    assert not any("policyrevision" in one["sql"] and '"id" = ' in one["sql"] for one in captured)

@@ -193,3 +193,10 @@ def test_a_trial_of_somebody_else_is_not_there(client, project, long_session):
     services.add_member(project, other, MemberRole.OWNER)
     trial = trial_of(project, other)
     assert client.get(f"{URL}trials/{trial.pk}/", headers={"HX-Request": "true"}).status_code == 404
+
+
+def test_passes_that_wait_for_a_cold_cache_are_said_to_be_left_out(project, owner, client, long_session):
+    cold = {"compression": {**MICRO["compression"], "micro_compact_when": "cache_cold"}}
+    trial = done(trial_of(project, owner, cold))
+    assert trial.result["sessions"][0]["then"]["micro"] == 0
+    assert "passes that wait for a cold cache are not in these figures" in text_of(client.get(URL))
