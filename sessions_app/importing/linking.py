@@ -10,6 +10,8 @@ from django.db import transaction
 from django.db.models import OuterRef, Subquery
 
 from sessions_app.models import MessageRow, Project, Session
+from sessions_app.queries.found_rows import rows_with
+from sessions_app.search.query import read_query
 
 
 def link_parents(project: Project) -> int:
@@ -33,8 +35,14 @@ def link_parents(project: Project) -> int:
 
 
 def find_call(session_id: int, call_id: str | None) -> int | None:
-    """The first row of a session that holds the tool call `call_id`."""
+    """The first row of a session that holds the tool call `call_id`.
+
+    Rows are found by the words of the id first, which an index knows; an id without any is looked for in every row.
+    """
     if call_id is None:
         return None
     rows = MessageRow.objects.filter(session_id=session_id, tool_calls__contains=[{"id": call_id}])
+    query = read_query(f'"{call_id.replace(chr(34), " ")}"')
+    if not query.problem:
+        rows = rows.filter(rows_with(query, session_id))
     return rows.order_by("position", "id").values_list("id", flat=True).first()

@@ -33,6 +33,14 @@ Address = Callable[[int, int], str]
 MASKS = re.compile(f"({re.escape(MASK)})")
 
 
+MOST_DRAWN_STEPS = 1_000
+MOST_DRAWN_MARKS = 300
+_DRAWN_COLUMNS = (
+    *("id", "run_id", "number", "turn", "kind", "outcome", "reason", "tokens_before", "tokens_after"),
+    *("threshold_tokens", "occupancy_pct"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class TextRun:
     """A piece of the text that was sent; is_mask: it stands for something that was redacted."""
@@ -253,33 +261,26 @@ def session_scrubber(session: Session, made_by: CompactionPass | None) -> Scrubb
 
 def run_scrubber(run: ReplayRun, current: ReplayStep, address: Address) -> Scrubber:
     """A run's decisions, each with the occupancy before and after it."""
-    steps = list(
-        ReplayStep.objects.filter(run_id=run.pk)
-        .only(
-            "id",
-            "run_id",
-            "number",
-            "turn",
-            "kind",
-            "outcome",
-            "reason",
-            "tokens_before",
-            "tokens_after",
-            "threshold_tokens",
-            "occupancy_pct",
-        )
-        .order_by("number")
-    )
+    steps, acted = drawn_steps(run.pk)
     curve = draw_curve(thin_out(run_points(steps)))
-    marks = [
-        mark_of(one, curve.left_pct(2 * one.number), address(one.number, 1), current.number)
-        for one in steps
-        if one.kind != PassKind.NOTHING
-    ]
+    marks = [mark_of(one, curve.left_pct(2 * one.number), address(one.number, 1), current.number) for one in acted]
     last = steps[-1] if steps else current
     words = _("decision {} of {}, after turn {}").format(current.number, last.number, current.turn)
     place = curve.left_pct(2 * current.number)
     return Scrubber(curve, lay_out(marks), place, words)
+
+
+def drawn_steps(run_id: int) -> tuple[list[ReplayStep], list[ReplayStep]]:
+    """The steps a drawing of a run is made of: evenly chosen ones where there are very many, the first and the last
+    among them; and the newest ones that did something, for the marks. Three queries."""
+    steps = ReplayStep.objects.filter(run_id=run_id).only(*_DRAWN_COLUMNS)
+    last = steps.order_by("-number").values_list("number", flat=True).first()
+    if last is None:
+        return [], []
+    every = max(1, last // MOST_DRAWN_STEPS)
+    drawn = steps.filter(number__in=[*range(1, last, every), last]) if every > 1 else steps
+    acted = steps.exclude(kind=PassKind.NOTHING).order_by("-number")[:MOST_DRAWN_MARKS]
+    return list(drawn.order_by("number")), list(acted)[::-1]
 
 
 def run_points(steps: list[ReplayStep]) -> list[Point]:

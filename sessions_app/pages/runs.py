@@ -12,13 +12,12 @@ from django.urls import reverse
 from sessions_app.models import PassKind, ReplayRun, ReplayStep, RunStatus, Session
 from sessions_app.pages.occupancy import Tick, share_ticks, share_top
 from sessions_app.pages.pass_words import icon_of, is_failed, outcome_words
-from sessions_app.pages.replay import run_points
+from sessions_app.pages.replay import drawn_steps, run_points
 from sessions_app.rendering.curve import Curve, draw_curve, thin_out
 from sessions_app.rendering.rail import Mark, lay_out
 
 STEPS_A_PAGE = 100
 NEWEST_RUNS = 30
-MOST_MARKS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,29 +112,11 @@ def result_of(stored: Mapping[str, Any]) -> RunResult:
 
 def chart_of(run: ReplayRun) -> tuple[Curve | None, tuple[Mark, ...], int | None]:
     """The occupancy curve over decisions with its rail, and the threshold it is a share of."""
-    steps = list(
-        ReplayStep.objects.filter(run_id=run.pk)
-        .only(
-            *(
-                "id",
-                "run_id",
-                "number",
-                "turn",
-                "kind",
-                "outcome",
-                "reason",
-                "tokens_before",
-                "threshold_tokens",
-                "occupancy_pct",
-            )
-        )
-        .order_by("number")
-    )
+    steps, acted = drawn_steps(run.pk)
     if not steps:
         return None, (), None
     points = thin_out(run_points(steps))
     curve = draw_curve(points, share_top(points))
-    acted = [step for step in steps if step.kind != PassKind.NOTHING][-MOST_MARKS:]
     marks = lay_out([mark_of(run, curve, step) for step in acted])
     return curve, marks, steps[-1].threshold_tokens
 

@@ -209,9 +209,10 @@ class TranscriptReader:
         """Live summary rows, each behind the last group of the pass that made it, else at its own place."""
         rows = read_live_summaries(self._session) if self._session.summary_rows else []
         passes = passes_by_id(self._session.pk, (row.made_by_id for row in rows))
+        revisions = self._revisions([row.id for row in rows])
         for row in rows:
             made_by = passes.get(row.made_by_id) if row.made_by_id is not None else None
-            item = self._summary_item(row, made_by)
+            item = self._summary_item(row, made_by, revisions.get(row.id))
             places = [i for i, one in enumerate(items) if isinstance(one, GroupItem) and is_by(one, row.made_by_id)]
             if places:
                 items.insert(places[-1] + 1, replace(item, key=(items[places[-1]].key)))
@@ -220,8 +221,16 @@ class TranscriptReader:
                 items.insert(index, item)
         return items
 
-    def _summary_item(self, row: SourceRow, made_by: CompactionPass | None) -> SummaryItem:
-        revision = SummaryRevision.objects.filter(session_id=self._session.pk, row_id=row.id).first()
+    def _revisions(self, row_ids: list[int]) -> dict[int | None, SummaryRevision]:
+        """The versions that these summary rows are, by row, in one query."""
+        if not row_ids:
+            return {}
+        found = SummaryRevision.objects.filter(session_id=self._session.pk, row_id__in=row_ids).order_by("-number")
+        return {one.row_id: one for one in found}
+
+    def _summary_item(
+        self, row: SourceRow, made_by: CompactionPass | None, revision: SummaryRevision | None
+    ) -> SummaryItem:
         # Once batch and micro passes have both archived rows, this counter no longer tells whose they are.
         stands_for = self._session.archived_rows if not self._session.batch_passes else None
         return SummaryItem(row, revision, made_by, stands_for, self._outlook.zone_of(row.key), row.key)
