@@ -64,6 +64,7 @@ def absorb_oldest(rows, count):
 
 
 def test_every_row_of_a_session_with_twenty_passes_can_be_reached_by_following_its_links(client, session, rows):
+    """U05: the way back ended at the first compaction, and most rows were out of reach."""
     rows.turns(60)
     absorb_oldest(rows, 20)
     path = f"/s/{session.public_id}/"
