@@ -149,7 +149,12 @@ def trace(
         kept_now, lost_now = kept_and_lost(anchors, text)
         kept += [traced(anchor, headings, source, is_kept=True) for anchor in kept_now]
         lost += [traced(anchor, headings, source, is_kept=False) for anchor in lost_now]
-    return tuple(kept), tuple(lost)
+    return figures_last(kept), figures_last(lost)
+
+
+def figures_last(anchors: Sequence[TracedAnchor]) -> tuple[TracedAnchor, ...]:
+    """In their order, but figures behind: they come in swarms, and few of them are missed."""
+    return tuple(sorted(anchors, key=lambda anchor: anchor.kind is AnchorKind.FIGURE))
 
 
 def traced(

@@ -33,6 +33,7 @@ def story(project):
 def paths(story):
     own = ("", "?show=live", "?show=archived", "?show=model", "?row=10", "?open=all")
     tabs = ("summary/", "passes/", "occupancy/", "runs/", "act/", "chat/")
+    tabs += ("cache/", "cache/?view=requests", "export/", "summary/?as=sides", "next/1/", "next/5/?with=extractive")
     steps = tuple(f"replay/1/{step}/" for step in range(1, 8))
     site = ("/", "/?sort=occupancy", "/import/", "/play/", "/s/new/", "/p/", "/p/review/", "/p/review/endpoints/")
     site += ("/health/",)
