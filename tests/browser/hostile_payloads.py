@@ -71,7 +71,7 @@ TEMPLATES = (
     # Markdown
     "[here](javascript:{run})",
     "[here](JaVaScRiPt&colon;{run})",
-    "[here](data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==)",
+    "[{run}](data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==)",
     "[here]( vbscript:{run} )",
     "![x]({away})",
     "![x](x' onerror='{run})",

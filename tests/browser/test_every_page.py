@@ -36,8 +36,9 @@ def paths(story):
     tabs += ("cache/", "cache/?view=requests", "export/", "summary/?as=sides", "next/1/", "next/5/?with=extractive")
     steps = tuple(f"replay/1/{step}/" for step in range(1, 8))
     site = ("/", "/?sort=occupancy", "/import/", "/play/", "/s/new/", "/p/", "/p/review/", "/p/review/endpoints/")
+    access = tuple(f"/p/review/{one}/" for one in ("people", "tokens", "keys", "audit")) + ("/account/", "/p/new/")
     site += ("/health/",)
-    return (*site, *(story.path + one for one in (*own, *tabs, *steps, "replay/3/4/")))
+    return (*site, *access, *(story.path + one for one in (*own, *tabs, *steps, "replay/3/4/")))
 
 
 def test_every_page_has_a_strict_policy_and_no_complaint_in_both_themes(open_reader, paths):

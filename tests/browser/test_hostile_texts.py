@@ -130,7 +130,7 @@ def exchange(number):
 
 @pytest.fixture
 def hostile_project(owner):
-    project = services.create_project("review", payload(), owner)
+    project = services.create_project("review", payload(200), owner)
     services.save_policy(project.pk, {"compression": {"micro_compact": True, "target_ratio": 0.1}}, owner, payload())
     blocks = {
         "compression": {"micro_compact": True, payload(): payload(), "threshold": payload()},
@@ -237,6 +237,9 @@ def test_the_check_finds_what_it_looks_for(reader):
             f"markup => {{ document.querySelector('main').innerHTML = markup; return ({BECOME})(); }}", markup
         )
         assert len(found) == 1, markup
+    # The browser has complained of the handler, as it should.
+    assert reader.notes
+    reader.notes.clear()
 
 
 def test_an_exported_page_opened_by_itself_is_as_harmless(reader, story, tmp_path):

@@ -39,6 +39,7 @@ def test_a_member_gets_the_newest_number_and_then_each_event(socket_for, member,
 
 @pytest.mark.parametrize("who", ["nobody", "stranger", "superuser"])
 def test_strangers_get_the_close_code_of_what_does_not_exist(socket_for, who):
+    """X02: being logged in is not enough to hear what happens in a session."""
     person = {
         "nobody": lambda: None,
         "stranger": lambda: User.objects.create_user("stranger"),

@@ -15,7 +15,8 @@ from compaction.endpoints.address import OutboundRules
 from compaction.endpoints.gates import PROCESS_GATES
 from sessions_app import services
 from sessions_app.endpoint_tests import run_endpoint_test
-from sessions_app.models import ApiToken, EndpointTest, Project, ProjectMember
+from sessions_app.importing import import_paths
+from sessions_app.models import ApiToken, EndpointTest, MessageRow, Project, ProjectMember, Session
 from sessions_app.services.tokens import issue_token
 from sessions_app.session_policy import policy_of
 from sessions_app.summarizers import summarizer_for_policy
@@ -229,3 +230,17 @@ def test_settings_saved_with_a_token_can_not_name_an_environment_variable_that_i
         reply = summarizer_for_policy(policy_of(project), site_counter(), project.pk).ask(REQUEST)
         assert (reply.error, server.asked) == ("key_refused", [])
     PROCESS_GATES.forget()
+
+
+def test_an_import_that_names_a_session_of_another_project_adds_nothing_to_it(world, tmp_path):
+    """X02: by id, a stranger could otherwise put words into somebody else's session."""
+    other = services.create_project("other", "Other")
+    path = tmp_path / "session.jsonl"
+    lines = [{"role": "user", "content": "mine now"}, {"role": "assistant", "content": "as you say"}]
+    path.write_text("\n".join(json.dumps({"session_id": world.session.public_id, **line}) for line in lines))
+    Session.objects.filter(pk=world.session.pk).update(source="openai", foreign_id="session")
+    before = list(MessageRow.objects.filter(session=world.session).values_list("pk", flat=True))
+    for _ in range(2):
+        list(import_paths([path], other, site_counter()))
+    assert list(MessageRow.objects.filter(session=world.session).values_list("pk", flat=True)) == before
+    assert Session.objects.filter(project=other).count() == 1
