@@ -35,6 +35,7 @@ class Child:
     started_at: float = 0.0
     start_again_at: float | None = None
     deaths_in_a_row: int = 0
+    failed_starts_in_a_row: int = 0
     was_ready: bool = False
     ready_pipe: int | None = None
 
@@ -74,7 +75,7 @@ class Child:
         if code is None:
             return None
         # What it said just before it died counts.
-        _ = self.is_ready
+        self.failed_starts_in_a_row = 0 if self.is_ready else self.failed_starts_in_a_row + 1
         self.close()
         self.deaths_in_a_row = 1 if now - self.started_at > WELL_AFTER_SECONDS else self.deaths_in_a_row + 1
         self.start_again_at = now + self.pause_seconds
@@ -82,8 +83,9 @@ class Child:
 
     @property
     def pause_seconds(self) -> float:
-        longest = LONGEST_PAUSE_AFTER_WORK_SECONDS if self.was_ready else LONGEST_PAUSE_SECONDS
-        return min(FIRST_PAUSE_SECONDS * 2.0 ** (self.deaths_in_a_row - 1), longest)
+        if self.was_ready:
+            return min(FIRST_PAUSE_SECONDS * 2.0 ** (self.deaths_in_a_row - 1), LONGEST_PAUSE_AFTER_WORK_SECONDS)
+        return min(FIRST_PAUSE_SECONDS * 2.0 ** (self.failed_starts_in_a_row - 1), LONGEST_PAUSE_SECONDS)
 
     def ask_to_stop(self) -> None:
         if self.process is not None and self.process.poll() is None:

@@ -49,6 +49,19 @@ def test_a_child_that_was_at_work_is_soon_back_however_often_it_is_killed(child_
     assert pauses_of(child_of(AT_WORK), 5, kill=True) == [0.5, 1, 2, 2, LONGEST_PAUSE_AFTER_WORK_SECONDS]
 
 
+def test_failed_starts_are_counted_from_the_last_time_it_was_at_work(child_of, tmp_path):
+    child = child_of(AT_WORK)
+    pauses_of(child, 6, kill=True)
+    # The seventh is at work already, those that follow fail.
+    while not child.is_ready:
+        assert child.process.poll() is None
+    (tmp_path / "program_of_the_test.py").write_text(NEVER_AT_WORK)
+    child.process.kill()
+    child.process.wait(PATIENCE_SECONDS)
+    child.watch(child.started_at)
+    assert pauses_of(child, 3, kill=False) == [0.5, 1, 2]
+
+
 def test_a_child_that_lived_long_starts_from_the_shortest_pause_again(child_of):
     child = child_of(AT_WORK)
     pauses_of(child, 3, kill=True)
