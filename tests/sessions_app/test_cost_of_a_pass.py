@@ -17,8 +17,8 @@ from sessions_app.services import Committed
 # Transactions, because a row version carries the number of the transaction that wrote it.
 pytestmark = pytest.mark.django_db(transaction=True)
 SUMMARIZER = ScriptedSummarizer([Reply(text="## Key Decisions\n- go on", finish_reason="stop")], model="small")
-# Two to plan; to commit: begin, lock, step, id, rows out, row in and its words, record, event, summaries, session, call,
-# notice and commit; the tail may take one more to read.
+# Two to plan, and one more where the tail is long. To commit: begin, lock, step, id, rows out, row in and its words,
+# record, event, summaries (two), session, call, notice, commit.
 MOST_STATEMENTS = 18
 
 
