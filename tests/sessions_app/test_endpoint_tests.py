@@ -19,7 +19,7 @@ from sessions_app.pages.endpoint_tests import read_endpoint_test
 from sessions_app.services.endpoint_tests import cancel_endpoint_test, request_endpoint_test
 from tests.compaction.loopback import KEY, completion, events, failure, raw, serving, silence
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 GOOD = (
     "## Key Decisions\n- src/billing/invoice.py: round once, to two digits; INV-20417 is 12.5\n"
@@ -141,6 +141,7 @@ def test_a_session_without_a_complete_exchange_fails_with_a_reason(project, sess
     assert test.status == JobStatus.FAILED and "no complete exchange" in test.error
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_wish_to_stop_is_heard_while_an_endpoint_says_nothing(project):
     with serving(silence) as server:
         test = request_endpoint_test(project, [block(server), block(server)])

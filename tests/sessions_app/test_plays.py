@@ -19,7 +19,7 @@ from sessions_app.plays import run_play
 from sessions_app.services.plays import PlaySource, cancel_play, pause_play, request_play, resume_play
 
 FIRST = datetime(2026, 3, 1, 9, tzinfo=UTC)
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
