@@ -9,6 +9,7 @@ from ninja import NinjaAPI
 
 from sessions_app.api import (
     acting,
+    calls,
     context,
     events,
     exports,
@@ -55,6 +56,7 @@ for module in (
     passes,
     summaries,
     prompts,
+    calls,
     events,
     occupancy,
     runs,

@@ -40,6 +40,24 @@ class PurposeTotals:
     totals: CallTotals
 
 
+@dataclass(frozen=True, slots=True)
+class CallPage:
+    """Some calls with their passes, oldest first. next_after: the id to go on behind, None at the end."""
+
+    calls: tuple[ModelCall, ...]
+    next_after: int | None
+
+
+def read_call_page(session_id: int, after: int, limit: int, purpose: CallPurpose | None = None) -> CallPage:
+    """Up to `limit` calls of a session behind the one with id `after`."""
+    calls = ModelCall.objects.filter(session_id=session_id, id__gt=after).select_related("compaction_pass")
+    if purpose is not None:
+        calls = calls.filter(purpose=purpose)
+    found = list(calls.order_by("id")[: limit + 1])
+    shown = tuple(found[:limit])
+    return CallPage(shown, shown[-1].pk if len(found) > limit else None)
+
+
 def totals_of_session(session_id: int) -> CallTotals:
     """All calls made for a session."""
     return _totals(ModelCall.objects.filter(session_id=session_id))

@@ -159,6 +159,7 @@ OPERATIONS = {
     "list_summaries": READS,
     "get_summary": READS,
     "list_prompts": READS,
+    "list_calls": READS,
     "list_events": READS,
     "get_occupancy": READS,
     "list_runs": READS,
