@@ -25,7 +25,8 @@ from sessions_app.rendering.markdown import ALLOWED_TAGS, render_markdown
 def test_nothing_in_a_text_becomes_active_or_is_loaded(hostile):
     for tag, attributes in elements(render_markdown(hostile)):
         assert tag in ALLOWED_TAGS
-        assert set(attributes) <= {"href", "target", "rel", "class", "start", "scope"}
+        assert set(attributes) <= {"href", "target", "rel", "class", "start", "scope", "tabindex"}
+        assert attributes.get("tabindex", "0") == "0"
         assert attributes.get("href", "https://").startswith(("https://", "http://", "mailto:"))
 
 
@@ -43,7 +44,7 @@ def elements(html):
 
 def test_a_text_that_opens_a_fence_ends_with_itself():
     html = render_markdown("```\nnever closed")
-    assert html.count("<pre>") == html.count("</pre>") == 1
+    assert html.count("<pre tabindex") == html.count("</pre>") == 1
 
 
 def test_links_open_apart_and_send_no_referrer():
