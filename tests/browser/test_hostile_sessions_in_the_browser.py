@@ -91,8 +91,8 @@ def test_disguised_titles_stay_in_their_place_in_the_list_and_on_the_page(reader
     other = make_session(project, user("plain"), title="Plain title")
     page = reader.page
     reader.visit("/")
-    expect(page.locator(f"[data-session={session.public_id}] bdi")).to_have_count(1)
-    expect(page.locator(f"[data-session={other.public_id}] .s-title")).to_have_text("Plain title")
+    expect(page.locator(f"[data-session='{session.public_id}'] bdi")).to_have_count(1)
+    expect(page.locator(f"[data-session='{other.public_id}'] .s-title")).to_have_text("Plain title")
     reader.visit("/?q=words")
     expect(page.locator("mark")).to_have_text("words")
     reader.visit(f"/s/{session.public_id}/")
