@@ -25,6 +25,7 @@ import httpx
 
 from compaction.endpoints.address import OutboundRules
 from compaction.endpoints.faults import EndpointFault, FaultName
+from compaction.endpoints.http_faults import FaultTranslator
 from compaction.endpoints.http_line import Line
 from compaction.endpoints.timing import Deadline, TimeLimits
 
@@ -138,7 +139,7 @@ def _talk(
     if line.is_cut:
         raise EndpointFault(FaultName.CANCELLED, "nobody waits for the answer any more")
     url = _url_of(request)
-    translator = _FaultTranslator(url.host, surroundings, deadline, line)
+    translator = FaultTranslator(url.host, surroundings.limits, deadline, line)
     with translator, _pool(url.scheme == "https", surroundings, deadline, line) as pool:
         return _answer(pool, request, url, surroundings, use)
 
@@ -254,63 +255,6 @@ def _too_large(most: int) -> EndpointFault:
     return EndpointFault(
         FaultName.REPLY_TOO_LARGE, f"the answer is larger than {most:,} bytes and was not read further"
     )
-
-
-class _FaultTranslator:
-    """Turns whatever the network and the HTTP library raise into faults."""
-
-    def __init__(self, host: str, surroundings: Surroundings, deadline: Deadline, line: Line) -> None:
-        self._host, self._limits, self._deadline, self._line = host, surroundings.limits, deadline, line
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is not None and self._line.is_cut and isinstance(error, Exception):
-            raise EndpointFault(FaultName.CANCELLED, "nobody waits for the answer any more") from error
-        if isinstance(error, EndpointFault) or error is None:
-            return
-        if fault := self._fault(error):
-            raise fault from error
-
-    def _fault(self, error: BaseException) -> EndpointFault | None:
-        if isinstance(error, httpcore.TimeoutException):
-            return self._timeout(error)
-        if isinstance(error, httpcore.ConnectError):
-            return self._unconnected(error)
-        if isinstance(error, httpcore.NetworkError | httpcore.RemoteProtocolError) and _was_cut(error):
-            message = f"{self._host} closed the connection before the answer was complete"
-            return EndpointFault(FaultName.CONNECTION_LOST, message, retryable=True, is_sick=True)
-        if isinstance(error, httpcore.RemoteProtocolError):
-            return EndpointFault(FaultName.NOT_HTTP, f"{self._host} does not answer in HTTP", is_sick=True)
-        if isinstance(error, httpx.DecodingError):
-            return EndpointFault(FaultName.ODD_ENCODING, "the answer can't be unpacked")
-        return None
-
-    def _timeout(self, error: httpcore.TimeoutException) -> EndpointFault:
-        if isinstance(error, httpcore.ConnectTimeout) and not self._deadline.is_over:
-            message = f"no connection to {self._host} within {self._limits.connect_seconds:g} s"
-            return EndpointFault(FaultName.CONNECT_TIMEOUT, message, retryable=True, is_sick=True)
-        message = f"no complete answer within {self._deadline.limit_seconds:g} s"
-        if not self._deadline.is_over:
-            message = f"{self._host} was silent for {self._limits.read_seconds:g} s"
-        return EndpointFault(FaultName.TIMEOUT, message, is_sick=True)
-
-    def _unconnected(self, error: httpcore.ConnectError) -> EndpointFault:
-        cause = error.__cause__ or error.__context__
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            message = f"the certificate of {self._host} is not accepted: {cause.verify_message}"
-            return EndpointFault(FaultName.TLS_FAILED, message)
-        if isinstance(cause, ssl.SSLError):
-            return EndpointFault(FaultName.TLS_FAILED, f"{self._host} does not speak TLS as expected")
-        why = getattr(cause, "strerror", None) or "the connection failed"
-        message = f"can't connect to {self._host}: {why}"
-        return EndpointFault(FaultName.CONNECT_FAILED, message, retryable=True, is_sick=True)
-
-
-def _was_cut(error: Exception) -> bool:
-    """Whether the connection ended, and not: what came was no HTTP."""
-    return isinstance(error, httpcore.NetworkError) or "without" in str(error) or "closed" in str(error)
 
 
 class _GuardedBackend(httpcore.NetworkBackend):

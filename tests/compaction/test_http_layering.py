@@ -23,4 +23,5 @@ def test_only_http_modules_of_the_engine_import_what_talks_to_others():
         for path in ROOT.rglob("*.py")
         if TALKERS.intersection(name if name in TALKERS else name.partition(".")[0] for name in imported(path))
     }
-    assert found == {"endpoints/http_client.py", "endpoints/http_connection.py", "endpoints/http_line.py"}
+    talkers = ("client", "connection", "faults", "line")
+    assert found == {f"endpoints/http_{name}.py" for name in talkers}
