@@ -23,6 +23,7 @@ from compaction.policy import CompactionPolicy
 from compaction.policy_reading import AUXILIARY, COMPRESSION, PolicyReading, read_policy
 from compaction.settings import SettingProblem, Severity, shown
 from compaction.unused_settings import SECRET_KEYS
+from compaction.wording import worded
 
 MODEL: Final = "model"
 _BLOCKS: Final = (COMPRESSION, AUXILIARY, MODEL)
@@ -152,7 +153,7 @@ class _Document:
             elif isinstance(key, ScalarNode):
                 yield key.value, value, False
             else:
-                self._problem(path, "a key must be a single word; this entry is left out", Severity.ERROR, key)
+                self._problem(path, worded("a key must be a single word; this entry is left out"), Severity.ERROR, key)
         self._values += len(merged)
         self._check_bounds(node, depth)
         for part in merged:
@@ -183,7 +184,8 @@ class _Document:
             return self._number(node, path)
         if kind in ("str", "timestamp"):
             if getattr(node, "style", "") is None and _OLD_SWITCH.fullmatch(written):
-                self._note(node, path, f"some programs read a switch, some the word {written}: write true or false")
+                message = worded("some programs read a switch, some the word {}: write true or false", written)
+                self._note(node, path, message)
             return written
         raise _NotAllowed(f"the tag {kind} is not allowed here; this value is left out")
 
@@ -191,15 +193,16 @@ class _Document:
         """The number that was written; text that only looks like one stays text."""
         written = str(node.value)
         if _OLD_OCTAL.fullmatch(written):
-            self._note(node, path, f"read as {int(written)}; other programs read a leading 0 as octal")
+            self._note(node, path, worded("read as {}; other programs read a leading 0 as octal", int(written)))
         elif _DOTLESS_EXPONENT.fullmatch(written):
-            self._note(node, path, f"read as {float(written):g}; other programs read text, so write the number out")
+            message = worded("read as {:g}; other programs read text, so write the number out", float(written))
+            self._note(node, path, message)
         elif "_" in written:
-            self._note(node, path, f"read as {written.replace('_', '')}; underscores are not YAML 1.2")
+            self._note(node, path, worded("read as {}; underscores are not YAML 1.2", written.replace("_", "")))
         return _as_number(written.replace("_", ""))
 
     def _report_twice(self, path: str, node: Node) -> None:
-        message = f"written twice, first in line {self._lines[path]}; the last value counts"
+        message = worded("written twice, first in line {}; the last value counts", self._lines[path])
         self._lines[path] = node.start_mark.line + 1
         self._problem(path, message, Severity.ERROR, node)
 

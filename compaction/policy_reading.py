@@ -17,6 +17,7 @@ from compaction.errors import InvalidPolicy
 from compaction.policy import AUXILIARY_SETTINGS, COMPRESSION_SETTINGS, CompactionPolicy
 from compaction.settings import ReadValue, Setting, SettingProblem, SettingValue, Severity, read_setting, shown
 from compaction.unused_settings import SECRET_KEYS, UNUSED_AUXILIARY_KEYS, UNUSED_COMPRESSION_SETTINGS
+from compaction.wording import worded
 
 COMPRESSION: Final = "compression"
 AUXILIARY: Final = "auxiliary"
@@ -122,7 +123,7 @@ class _Reader:
     def read(self, layer: str, mapping: Mapping[str, Any]) -> None:
         """Take the values of one layer."""
         if not isinstance(mapping, Mapping):
-            self._problem("", "the configuration is not a mapping of keys to values", Severity.ERROR, mapping)
+            self._problem("", worded("the configuration is not a mapping of keys to values"), Severity.ERROR, mapping)
             return
         self._read_compression(layer, self._block(mapping, COMPRESSION))
         self._read_auxiliary(layer, self._block(mapping, AUXILIARY))
@@ -138,7 +139,8 @@ class _Reader:
         if isinstance(block, Mapping):
             return block
         if block is not None:
-            self._problem(path, "expected keys with values below it; the block is left out", Severity.ERROR, block)
+            message = worded("expected keys with values below it; the block is left out")
+            self._problem(path, message, Severity.ERROR, block)
         return {}
 
     def _read_compression(self, layer: str, block: Mapping[str, Any]) -> None:
@@ -165,13 +167,14 @@ class _Reader:
         self.problems.extend(problem for problem in read.problems if problem.severity is Severity.ERROR)
         self._unused[path] = read.value
         if not any(problem.severity is Severity.ERROR for problem in read.problems):
-            self._problem(path, f"not used here: {setting.meaning}", Severity.NOT_USED, given, read.value)
+            message = worded("not used here: {}", setting.meaning)
+            self._problem(path, message, Severity.NOT_USED, given, read.value)
         self._kept[path] = _json(given)
 
     def _read_auxiliary(self, layer: str, block: Mapping[str, Any]) -> None:
         for task, given in block.items():
             if task != COMPRESSION:
-                message = "not used here: only the summarizer (auxiliary.compression) is set up by this product"
+                message = worded("not used here: only the summarizer (auxiliary.compression) is set up by this product")
                 self._keep(f"{AUXILIARY}.{task}", without_secrets(given), message, Severity.NOT_USED)
         for key, given in self._block(block, AUXILIARY_COMPRESSION).items():
             self._read_auxiliary_key(layer, str(key), given)
@@ -181,7 +184,7 @@ class _Reader:
         if key in SECRET_KEYS:
             self._problem(path, _UNUSED_AUXILIARY_BY_KEY[key], Severity.NOT_USED, "[hidden]")
         elif key in _UNUSED_AUXILIARY_BY_KEY:
-            self._keep(path, given, f"not used here: {_UNUSED_AUXILIARY_BY_KEY[key]}", Severity.NOT_USED)
+            self._keep(path, given, worded("not used here: {}", _UNUSED_AUXILIARY_BY_KEY[key]), Severity.NOT_USED)
         elif key in _AUXILIARY_BY_KEY:
             name, setting = _AUXILIARY_BY_KEY[key]
             given = "" if given is None and setting.default == "" else given
@@ -194,7 +197,8 @@ class _Reader:
     def _take(self, layer: str, path: str, setting: Setting, given: object) -> ReadValue:
         refusal = _address_refusal(given) if setting.key == "base_url" else ""
         if refusal:
-            self._problem(path, f"{refusal}; the provider's own is used", Severity.ERROR, "[hidden]", cause=refusal)
+            message = worded("{}; the provider's own is used", refusal)
+            self._problem(path, message, Severity.ERROR, "[hidden]", cause=refusal)
             return ReadValue(setting.default)
         read = read_setting(setting, given, path)
         self.problems.extend(read.problems)
@@ -205,12 +209,13 @@ class _Reader:
 
     def _report_inert_switch(self) -> None:
         if self._policy.micro_compact and not self._policy.enabled:
-            message = "compression.enabled is off, so micro passes do not run either"
+            message = worded("compression.enabled is off, so micro passes do not run either")
             self._problem(f"{COMPRESSION}.micro_compact", message, Severity.NOT_USED, True, False)
 
     def _keep_unknown(self, path: str, given: object) -> None:
-        cause = "this key is not known"
-        self._problem(path, f"{cause}; it is kept and changes nothing", Severity.UNKNOWN, given, cause=cause)
+        cause = worded("this key is not known")
+        message = worded("{}; it is kept and changes nothing", cause)
+        self._problem(path, message, Severity.UNKNOWN, given, cause=cause)
         self._kept[path] = _json(given)
 
     def _keep(self, path: str, given: object, message: str, severity: Severity) -> None:
@@ -237,10 +242,10 @@ def _address_refusal(given: object) -> str:
         parts = urlsplit(given.strip())
         has_credentials = parts.username is not None or parts.password is not None
     except ValueError:
-        return "this is not an address"
+        return worded("this is not an address")
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        return "an address starts with http:// or https://"
-    return "an address must not contain a user name or password" if has_credentials else ""
+        return worded("an address starts with http:// or https://")
+    return worded("an address must not contain a user name or password") if has_credentials else ""
 
 
 def without_secrets(given: Any) -> Any:

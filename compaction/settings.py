@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from compaction.wording import worded
+
 SettingValue = bool | int | float | str | None | tuple[tuple[str, float], ...]
 
 # Thousands as pages show them: 12,000.
@@ -127,8 +129,8 @@ def shown(value: object) -> str:
 
 
 def _refused(setting: Setting, given: object, path: str, expected: str) -> ReadValue:
-    cause = f"{shown(given)!r} is not {expected}"
-    message = f"{cause}; {shown(setting.default) or 'nothing'} is used instead"
+    cause = worded("{!r} is not {}", shown(given), expected)
+    message = worded("{}; {} is used instead", cause, shown(setting.default) or worded("nothing"))
     return _with_problem(setting.default, given, path, message, Severity.ERROR, cause)
 
 
@@ -141,8 +143,8 @@ def _with_problem(
 def _read_null(setting: Setting, path: str) -> ReadValue:
     if setting.is_optional:
         return ReadValue(None)
-    cause = "the key has no value"
-    message = f"{cause}; {shown(setting.default) or 'nothing'} is used"
+    cause = worded("the key has no value")
+    message = worded("{}; {} is used", cause, shown(setting.default) or worded("nothing"))
     return _with_problem(setting.default, None, path, message, Severity.ERROR, cause)
 
 
@@ -154,17 +156,18 @@ def _read_switch(setting: Setting, given: object, path: str) -> ReadValue:
     if isinstance(given, int | float) and math.isfinite(given):
         if given in (0, 1):
             return ReadValue(given == 1)
-        return _with_problem(True, given, path, f"{shown(given)} is read as on; write true or false", Severity.CLAMPED)
-    return _refused(setting, given, path, "a switch (true or false)")
+        message = worded("{} is read as on; write true or false", shown(given))
+        return _with_problem(True, given, path, message, Severity.CLAMPED)
+    return _refused(setting, given, path, worded("a switch (true or false)"))
 
 
 def _read_number(setting: Setting, given: object, path: str) -> ReadValue:
     whole = setting.kind is SettingKind.WHOLE
     number = _number(given)
     if number is None or (whole and number != int(number)):
-        return _refused(setting, given, path, "a whole number" if whole else "a number")
+        return _refused(setting, given, path, worded("a whole number") if whole else worded("a number"))
     if setting.low_is_unset and setting.lowest is not None and number < setting.lowest:
-        message = f"{shown(given)} is below {shown(setting.lowest)} and read as not set"
+        message = worded("{} is below {} and read as not set", shown(given), shown(setting.lowest))
         return _with_problem(setting.default, given, path, message, Severity.CLAMPED)
     return _within_bounds(setting, number, given, path)
 
@@ -193,18 +196,28 @@ def _number(given: object) -> int | float | None:
 
 
 def _within_bounds(setting: Setting, number: int | float, given: object, path: str) -> ReadValue:
-    bound, side = None, ""
-    if setting.lowest is not None and number < setting.lowest:
-        bound, side = setting.lowest, "lowest"
-    elif setting.highest is not None and number > setting.highest:
-        bound, side = setting.highest, "highest"
     as_kind = int if setting.kind is SettingKind.WHOLE else float
-    if bound is None:
-        return ReadValue(as_kind(number))
-    used = as_kind(bound)
-    hint = f" (write {number / 100:g} for {number:g} %)" if setting.highest == 1 and 2 <= number <= 100 else ""
-    message = f"{shown(given)} is out of range; the {side} value {shown(used)} is used{hint}"
-    return _with_problem(used, given, path, message, Severity.CLAMPED)
+    if setting.lowest is not None and number < setting.lowest:
+        used = as_kind(setting.lowest)
+        message = worded("{} is out of range; the lowest value {} is used", shown(given), shown(used))
+        return _with_problem(used, given, path, message, Severity.CLAMPED)
+    if setting.highest is not None and number > setting.highest:
+        used = as_kind(setting.highest)
+        return _with_problem(used, given, path, _too_high(setting, number, given, shown(used)), Severity.CLAMPED)
+    return ReadValue(as_kind(number))
+
+
+def _too_high(setting: Setting, number: int | float, given: object, used: str) -> str:
+    """With a hint where somebody has most likely written percent."""
+    if setting.highest == 1 and 2 <= number <= 100:
+        return worded(
+            "{} is out of range; the highest value {} is used (write {:g} for {:g} %)",
+            shown(given),
+            used,
+            number / 100,
+            number,
+        )
+    return worded("{} is out of range; the highest value {} is used", shown(given), used)
 
 
 def _read_word(setting: Setting, given: object, path: str) -> ReadValue:
@@ -212,25 +225,25 @@ def _read_word(setting: Setting, given: object, path: str) -> ReadValue:
     word = given.strip().lower() if isinstance(given, str) else ""
     if word in words:
         return ReadValue(words[word])
-    return _refused(setting, given, path, "one of " + ", ".join(words))
+    return _refused(setting, given, path, worded("one of {}", ", ".join(words)))
 
 
 def _read_text(setting: Setting, given: object, path: str) -> ReadValue:
     if not isinstance(given, str):
-        return _refused(setting, given, path, "text (write it in quotes)")
+        return _refused(setting, given, path, worded("text (write it in quotes)"))
     return ReadValue(given.strip())
 
 
 def _read_ratios(setting: Setting, given: object, path: str) -> ReadValue:
     if not isinstance(given, Mapping):
-        return _refused(setting, given, path, "a list of models with their ratios")
+        return _refused(setting, given, path, worded("a list of models with their ratios"))
     ratios: list[tuple[str, float]] = []
     problems: list[SettingProblem] = []
     for name, ratio in given.items():
         place = f"{path}.{name}"
         if isinstance(ratio, bool) or not isinstance(ratio, int | float) or not math.isfinite(ratio):
-            cause = f"{shown(ratio)!r} is not a number"
-            message = f"{cause}; this entry is left out"
+            cause = worded("{!r} is not {}", shown(ratio), worded("a number"))
+            message = worded("{}; this entry is left out", cause)
             problems.append(SettingProblem(place, message, Severity.ERROR, shown(ratio), cause=cause))
             continue
         read = _within_bounds(setting, float(ratio), ratio, place)

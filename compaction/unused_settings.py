@@ -8,20 +8,21 @@ from __future__ import annotations
 from typing import Final
 
 from compaction.settings import Setting, SettingKind, SettingValue
+from compaction.wording import worded
 
 _SWITCH: Final = SettingKind.SWITCH
 _WHOLE: Final = SettingKind.WHOLE
 
-_BUDGET_DECIDES = "the tail is chosen by its token budget and starts with a whole turn, not by a number of rows"
-_BREAKER = "attempts are limited by the breaker and its cool-downs"
-_NEVER_DROPS = "a failed summary changes nothing; only above 95 % of the window is an extractive summary used"
-_NO_ROTATION = "rows are never rewritten, so a session always keeps its id"
-_NO_CHECKPOINT = "a pass can be undone from stored rows, so no checkpoint is needed first"
-_JOBS_WAIT = "passes are jobs of their own, limited by auxiliary.compression.timeout and finalize_wait_seconds"
-_NO_IDLE = "passes run when a turn ends, not while a session is idle"
-_NO_GATEWAY = "there is no message gateway here that compacts before the agent does"
-_NO_CODEX = "the engine compacts by itself and does not drive a provider's own compaction"
-_NO_NOTICE = "effective values are always shown with their source"
+_BUDGET_DECIDES = worded("the tail is chosen by its token budget and starts with a whole turn, not by a number of rows")
+_BREAKER = worded("attempts are limited by the breaker and its cool-downs")
+_NEVER_DROPS = worded("a failed summary changes nothing; only above 95 % of the window is an extractive summary used")
+_NO_ROTATION = worded("rows are never rewritten, so a session always keeps its id")
+_NO_CHECKPOINT = worded("a pass can be undone from stored rows, so no checkpoint is needed first")
+_JOBS_WAIT = worded("passes are jobs of their own, limited by auxiliary.compression.timeout and finalize_wait_seconds")
+_NO_IDLE = worded("passes run when a turn ends, not while a session is idle")
+_NO_GATEWAY = worded("there is no message gateway here that compacts before the agent does")
+_NO_CODEX = worded("the engine compacts by itself and does not drive a provider's own compaction")
+_NO_NOTICE = worded("effective values are always shown with their source")
 
 
 def _unused(key: str, kind: SettingKind, default: SettingValue, reason: str, **bounds: float) -> Setting:
@@ -48,14 +49,17 @@ UNUSED_COMPRESSION_SETTINGS: Final = (
     _unused("codex_responses_compact_threshold", _WHOLE, 200_000, _NO_CODEX, lowest=1),
     _unused("codex_gpt55_autoraise", _SWITCH, True, _NO_CODEX),
     _unused("codex_gpt55_autoraise_notice", _SWITCH, True, _NO_NOTICE),
-    _unused("progress_notices", _SWITCH, False, "the pages show a running pass by themselves"),
+    _unused("progress_notices", _SWITCH, False, worded("the pages show a running pass by themselves")),
 )
 
 # Keys of `auxiliary.compression` that have no place here. The key itself must not be kept: settings hold no secrets.
 UNUSED_AUXILIARY_KEYS: Final = (
-    ("api_key", "keys are never read from settings: name the variable (key_env) or stored key (api_key_secret) to use"),
-    ("extra_body", "requests to the summarizer are fixed, so that every pass can be replayed"),
-    ("fallback_chain", "when the summarizer fails the transcript stays as it is; there is no second model"),
-    ("reasoning_effort", "summarizers are asked without reasoning"),
+    (
+        "api_key",
+        worded("keys are never read from settings: name the variable (key_env) or stored key (api_key_secret) to use"),
+    ),
+    ("extra_body", worded("requests to the summarizer are fixed, so that every pass can be replayed")),
+    ("fallback_chain", worded("when the summarizer fails the transcript stays as it is; there is no second model")),
+    ("reasoning_effort", worded("summarizers are asked without reasoning")),
 )
 SECRET_KEYS: Final = frozenset({"api_key"})

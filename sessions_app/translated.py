@@ -8,5 +8,9 @@ from compaction.wording import Wording
 
 
 def translated(text: str) -> str:
-    """`text` in the language of the page, its figures unchanged; what is no text of the engine stays as it is."""
-    return gettext(text.template).format(*text.figures) if isinstance(text, Wording) else text
+    """`text` in the language of the page, its figures unchanged but for texts among them; what is no text of the engine
+    stays as it is."""
+    if not isinstance(text, Wording):
+        return text
+    figures = (translated(one) if isinstance(one, Wording) else one for one in text.figures)
+    return gettext(text.template).format(*figures)
