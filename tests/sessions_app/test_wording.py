@@ -34,3 +34,16 @@ def test_every_step_of_a_threshold_is_told_in_the_readers_language():
         "撰写摘要的模型的窗口",
     ]
     assert translated("words of nobody's") == "words of nobody's"
+
+
+def test_what_is_wrong_with_a_setting_is_told_in_the_readers_language_with_what_was_written():
+    written = {"compression": {"threshold": "plenty", "protect_first_n": 5_000, "their_key": 1, "in_place": True}}
+    problems = CompactionPolicy.from_mapping(written).problems
+    with translation.override("zh-hans"):
+        told = [translated(problem.message) for problem in problems]
+    assert told == [
+        "'plenty' 不是数字；改用 0.5",
+        "5000 超出范围；使用最大值 1000",
+        "不认识这个键；它会保留，但不起作用",
+        "此处不使用：行从不改写，所以会话始终保留其编号",
+    ]
