@@ -429,3 +429,11 @@ def test_the_page_makes_as_many_queries_for_many_sessions_as_for_few(client, pro
     for number in range(12):
         RowBuilder(services.create_session(project, f"x{number}", window_tokens=80_000 + number).pk).turns(2)
     assert queries() <= few <= 30
+
+
+def test_the_engines_words_about_every_setting_are_told_in_the_readers_language(client):
+    client.post("/language/", {"language": "zh-hans", "next": URL})
+    text = text_of(client.get(URL))
+    for one in EVERY_SETTING:
+        for words in filter(None, (one.setting.label, one.setting.meaning, one.setting.why)):
+            assert words.replace("`", "") not in text, one.path
