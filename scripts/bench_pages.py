@@ -1,10 +1,10 @@
 """What pages cost the server: a session of 100,000 rows against one of 100, and the list and the search of 10,000.
 
-    python scripts/bench_pages.py [--repeat N] [--rows N] [--sessions N]
+    python scripts/bench_pages.py [--repeat N] [--rows N] [--sessions N] [--strict]
 
 Times are of whole requests inside the server process, without a network and without a browser: middleware, access,
 queries, template. The baseline is the session of 100 rows. The long session comes twice: with all its rows live, and
-with most of them archived by passes. A figure that misses its limit is marked, and the exit code is 1.
+with most of them archived by passes. A figure that misses its limit is marked; with --strict the exit code is then 1.
 Runs on a database of its own: DATABASE_URL names the server, without it an embedded one is started.
 """
 
@@ -59,13 +59,14 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=60, help="requests for each address (60)")
     parser.add_argument("--rows", type=int, default=100_000, help="rows of the long session (100,000)")
     parser.add_argument("--sessions", type=int, default=10_000, help="sessions in the list (10,000)")
+    parser.add_argument("--strict", action="store_true", help="exit code 1 when a figure misses its limit")
     options = parser.parse_args()
     with scratch_site():
         print(machine())
         client, project = make_reader()
         is_fine = bench_sessions(client, project, options.rows, options.repeat)
         is_fine &= bench_list(client, project, options.sessions, options.repeat)
-    sys.exit(0 if is_fine else 1)
+    sys.exit(1 if options.strict and not is_fine else 0)
 
 
 def bench_sessions(client: Client, project: Project, rows: int, repeat: int) -> bool:
@@ -132,7 +133,9 @@ def measure(client: Client, path: str, name: str, repeat: int) -> Measured:
         ask()
     with CaptureQueriesContext(connection) as captured:
         size = len(ask().content)
-    return Measured(name, Spread.of([milliseconds(ask) for _ in range(repeat)]), size, len(captured))
+    # The next request empties the log.
+    queries = len(captured)
+    return Measured(name, Spread.of([milliseconds(ask) for _ in range(repeat)]), size, queries)
 
 
 def report(found: Measured, base: Measured | None, limits: Limits | None) -> Measured:
