@@ -25,6 +25,8 @@ OPERATIONS = [
     ("get_pass", "GET", "/sessions/{id}/passes/1", None),
     ("list_summaries", "GET", "/sessions/{id}/summaries", None),
     ("get_summary", "GET", "/sessions/{id}/summaries/1", None),
+    ("list_calls", "GET", "/sessions/{id}/calls", None),
+    ("list_prompts", "GET", "/sessions/{id}/prompts", None),
     ("list_events", "GET", "/sessions/{id}/events", None),
     ("get_occupancy", "GET", "/sessions/{id}/occupancy", None),
     ("list_runs", "GET", "/sessions/{id}/runs", None),
