@@ -24,6 +24,7 @@ from sessions_app.plays import run_play as run_stored_play
 from sessions_app.policy_trials import run_trial as run_policy_trial
 from sessions_app.queries.waiting import sessions_left_waiting
 from sessions_app.replay_runs import run_replay as run_stored_replay
+from sessions_app.services.accounts import forget_ended_logins
 from sessions_app.services.chat import settle_silent_answers
 from sessions_app.session_policy import policy_of
 from sessions_app.summarizers import summarizer_for_policy, summarizer_for_run
@@ -90,6 +91,13 @@ def run_trial(trial_id: int) -> None:
     """Try settings on a project's newest sessions. A trial that is gone needs nothing."""
     if PolicyTrial.objects.filter(pk=trial_id).exists():
         run_policy_trial(trial_id, site_counter())
+
+
+@app.periodic(cron="17 * * * *")
+@app.task(name="sessions_app.jobs.forget_logins", queueing_lock="forget_logins", pass_context=False)
+def forget_logins(timestamp: int) -> None:
+    """Delete the logins that are over, once an hour."""
+    forget_ended_logins()
 
 
 @app.periodic(cron="* * * * * */15")

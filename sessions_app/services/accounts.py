@@ -8,6 +8,7 @@ from __future__ import annotations
 from django.contrib.auth.models import AbstractBaseUser, User
 from django.db import transaction
 
+from sessions_app import clock
 from sessions_app.models import AuditAction, Login
 from sessions_app.services.audit import AuditOrigin, record_audit
 from sessions_app.services.invitations import accept_invitation
@@ -58,6 +59,12 @@ def log_out_everywhere(origin: AuditOrigin, user: AbstractBaseUser, *, keep: str
         ended = end_logins(user, keep=keep)
         details = (("logins", str(ended)),)
         record_audit(origin, AuditAction.LOGIN_ENDED_EVERYWHERE, subject=user.get_username(), details=details)
+    return ended
+
+
+def forget_ended_logins() -> int:
+    """Delete the logins of everybody that have run out; returns how many there were."""
+    ended, _ = Login.objects.filter(expire_date__lt=clock.now()).delete()
     return ended
 
 

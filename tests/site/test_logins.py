@@ -15,6 +15,7 @@ from hermes_site.login.lifetime import BEGUN_AT, SEEN_AT
 from sessions_app import services
 from sessions_app.models import AuditAction, AuditEntry, Login, LoginThrottle, MemberRole
 from sessions_app.queries.logins import is_login_in_force
+from sessions_app.services.accounts import forget_ended_logins
 from sessions_app.services.login_attempts import OF_ACCOUNT, OF_ADDRESS, forgive_attempts, spend_attempt
 
 pytestmark = pytest.mark.django_db
@@ -327,6 +328,15 @@ def test_the_way_in_and_out_is_in_the_log_with_address_and_way(person):
     assert (succeeded.action, succeeded.actor, succeeded.address) == (AuditAction.LOGIN_SUCCEEDED, person, "127.0.0.1")
     assert succeeded.details == [["by", "password"]]
     assert ended.action == AuditAction.LOGIN_ENDED
+
+
+def test_logins_that_are_over_are_forgotten_and_others_are_not(person):
+    over, in_force = Client(), Client()
+    over.force_login(person)
+    in_force.force_login(person)
+    Login.objects.filter(session_key=over.session.session_key).update(expire_date=timezone.now() - timedelta(days=1))
+    assert forget_ended_logins() == 1
+    assert in_force.get("/account/").status_code == 200
 
 
 def test_a_member_of_a_project_who_is_logged_out_finds_their_page_closed(person):
