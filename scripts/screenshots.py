@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -166,6 +167,8 @@ def running_site() -> Iterator[tuple[str, str]]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with tempfile.TemporaryDirectory(prefix="hermes-pictures-") as folder:
+        # Started by root, the database runs as somebody else, who must be able to enter.
+        os.chmod(folder, 0o755)
         environment = os.environ | {"HERMES_SITE_VAR_DIR": folder, "PYTHONUNBUFFERED": "1"}
         environment.pop("DATABASE_URL", None)
         command = [sys.executable, "manage.py", "serve", "--port", str(port)]
@@ -175,6 +178,8 @@ def running_site() -> Iterator[tuple[str, str]]:
             link = next((found.group() for line in served.stdout if (found := LOGIN_LINK.search(line))), None)
             if link is None:
                 raise SystemExit("the site did not start")
+            # Whatever else it says is read and dropped: a full pipe would stop it.
+            threading.Thread(target=served.stdout.read, daemon=True).start()
             yield f"http://127.0.0.1:{port}", link
         finally:
             served.terminate()
