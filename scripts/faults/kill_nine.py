@@ -46,6 +46,8 @@ KINDS: Final = {"web": 4, "worker": 4, "postgres": 2, "a process of postgres": 2
 FEED_KILLED_EVERY: Final = 20
 LONGEST_BURST: Final = 8
 LONGEST_REST_SECONDS: Final = 2.5
+# What the site has after a burst to get something done in peace.
+LONGEST_WORK_SECONDS: Final = 6.0
 RECOVERY_SECONDS: Final = 90.0
 DRAIN_SECONDS: Final = 240.0
 FINISH_SECONDS: Final = 900.0
@@ -243,6 +245,7 @@ def kill_in_a_burst(killer: Killer, kills: Kills, chance: random.Random, count: 
     killed_at = time.monotonic()
     if wait_until(lambda: is_well(killer.site), RECOVERY_SECONDS):
         kills.recovery_seconds.setdefault(kind, []).append(time.monotonic() - killed_at)
+        time.sleep(chance.uniform(0, LONGEST_WORK_SECONDS))
     else:
         kills.not_recovered.append(f"{RECOVERY_SECONDS:.0f} s after a kill of {kind} the site was not well")
 
