@@ -87,7 +87,7 @@ def bench_sessions(client: Client, project: Project, rows: int, repeat: int) -> 
         for name, query in (
             ("jump to the middle", f"?row={middle}"),
             ("end", f"?row={rows - 1}"),
-            ("find, rare word", "?find=needle"),
+            ("find, rare word", f"?find=needle&row={rows * 2 // 3}"),
             ("find, common word", f"?find=cursor&row={middle}"),
         ):
             found = report(measure(client, path + query, f"{kind}, {name}", repeat), base, jump)
