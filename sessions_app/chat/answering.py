@@ -19,7 +19,7 @@ from compaction.talk import Piece, PieceKind
 from sessions_app.main_model.answering import Answered, answer_session
 from sessions_app.models import AnswerStatus, ChatAnswer, Session
 from sessions_app.passes.faults import traceback_for_log
-from sessions_app.services.chat import finish_answer, note_progress
+from sessions_app.services.chat import answer_client_id, finish_answer, note_progress
 
 NOTE_SECONDS: Final = 0.2
 OUR_FAULT: Final = "our_fault"
@@ -91,7 +91,8 @@ def _ask(answer: ChatAnswer, heard: Heard, line: Line, is_over: threading.Event,
     answered: Answered | None = None
     error, detail = "", ""
     try:
-        answered = answer_session(answer.session_id, on_piece=heard.add, line=line)
+        client_id = answer_client_id(answer)
+        answered = answer_session(answer.session_id, on_piece=heard.add, line=line, client_id=client_id)
     except Session.DoesNotExist:
         return
     except InvalidPolicy as problem:

@@ -38,12 +38,14 @@ def answer_session(
     tools: tuple[str, ...] = (),
     on_piece: Callable[[Piece], None] | None = None,
     line: Line | None = None,
+    client_id: str | None = None,
 ) -> Answered:
     """Ask the project's main model for the answer to the newest rows of a session, and store it.
 
     tools: JSON texts, as the chat completions dialect writes tools. on_piece: called with each piece as it comes, in
     this thread; None asks for the whole answer at once. Cutting `line` from another thread ends the call; what had come
-    is stored as an interrupted answer. Takes as long as the answer: call it from a thread. Failures of the other side
+    is stored as an interrupted answer. client_id: of the answer's row; one that is there already is not stored again.
+    Takes as long as the answer: call it from a thread. Failures of the other side
     are in the answer (`error`). Raises Session.DoesNotExist, and InvalidPolicy when no main model can be reached.
     """
     session = Session.objects.select_related("project").get(pk=session_id)
@@ -56,7 +58,7 @@ def answer_session(
     release_connection()
     answer = asked.asked.ask(question, on_piece, line)
     enter_call(session_id, asked, answer, at, sending.told(waited.waited_ms, waited.went_ahead))
-    return Answered(answer, store_answer(session_id, answer))
+    return Answered(answer, store_answer(session_id, answer, client_id))
 
 
 def enter_call(session_id: int, asked: Connection, answer: TalkAnswer, at: datetime, sent: ContextSent) -> None:
@@ -82,12 +84,12 @@ def enter_call(session_id: int, asked: Connection, answer: TalkAnswer, at: datet
     record_calls(session_id, [call])
 
 
-def store_answer(session_id: int, answer: TalkAnswer) -> int | None:
+def store_answer(session_id: int, answer: TalkAnswer, client_id: str | None = None) -> int | None:
     """Append an answer and end its turn if it ends one; returns the row's id, None when there is nothing to store.
 
     A refused or failed call leaves the turn open: whoever asked may ask again. One that broke off ends it.
     """
-    new = message_to_store(answer)
+    new = message_to_store(answer, client_id)
     if new is None:
         return None
     row_id = append_rows(session_id, [new], site_counter()).row_ids[0]
@@ -98,13 +100,14 @@ def store_answer(session_id: int, answer: TalkAnswer) -> int | None:
     return row_id
 
 
-def message_to_store(answer: TalkAnswer) -> NewMessage | None:
+def message_to_store(answer: TalkAnswer, client_id: str | None = None) -> NewMessage | None:
     """The row that holds an answer; None when nothing had come."""
     if answer.message is None:
         return None
     usage = answer.usage
     return NewMessage(
         answer.message,
+        client_id=client_id,
         model=answer.model,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,

@@ -1,10 +1,13 @@
 """Chat: what a person says is stored, an answer is begun, follows the model piece by piece, and comes to its end.
 
-Must not ask the model. Sending the same thing again under its id stores nothing twice and begins nothing twice.
+Must not ask the model. Sending the same thing again under its id stores nothing twice and begins nothing twice. The
+answer's row has an id of ours for the same reason: who asks the model and who settles what a process left behind may
+both want to store it. The session is always locked before an answer.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -15,7 +18,7 @@ from django.utils import timezone
 from compaction.messages import Message, Role, RowKind
 from compaction.storable import storable_text
 from compaction.tokens import TokenCounter
-from sessions_app.models import AnswerStatus, ChatAnswer, MessageRow
+from sessions_app.models import AnswerStatus, ChatAnswer, MessageRow, Session
 from sessions_app.notifications import ANSWER_KIND, Notice, notify
 from sessions_app.services.appending import NewMessage, append_rows
 from sessions_app.services.locking import lock_session
@@ -142,17 +145,29 @@ def settle_silent_answers(counter: TokenCounter) -> int:
     late = ChatAnswer.objects.filter(status=AnswerStatus.RUNNING, heard_at__lt=timezone.now() - SILENT)
     answers = list(late.order_by("id"))
     for answer in answers:
-        with transaction.atomic():
-            locked = late.select_for_update(skip_locked=True).filter(pk=answer.pk).first()
+        with suppress(Session.DoesNotExist), transaction.atomic():
+            lock_session(answer.session_id)
+            locked = late.select_for_update().filter(pk=answer.pk).first()
             if locked is not None:
                 _settle(locked, counter)
     return len(answers)
 
 
+def answer_client_id(answer: ChatAnswer) -> str:
+    """The id under which the row of an answer is stored, whoever stores it."""
+    return f"answer-{answer.pk}"
+
+
 def _settle(answer: ChatAnswer, counter: TokenCounter) -> None:
-    row_id = None
+    """End an answer whose process is gone. It may have gone when the answer was stored and nothing else was noted."""
+    stored = MessageRow.objects.filter(session_id=answer.session_id, foreign_id=answer_client_id(answer))
+    row_id = stored.values_list("id", flat=True).first()
+    if row_id is not None:
+        finish_turn(answer.session_id)
+        finish_answer(answer, AnswerStatus.DONE, row_id=row_id)
+        return
     if answer.text.strip():
-        row = NewMessage(Message(Role.ASSISTANT, answer.text), client_id=f"answer-{answer.pk}")
+        row = NewMessage(Message(Role.ASSISTANT, answer.text), client_id=answer_client_id(answer))
         row_id = append_rows(answer.session_id, [row], counter).row_ids[0]
         finish_turn(answer.session_id, interrupted=True)
     finish_answer(answer, AnswerStatus.FAILED, row_id=row_id, error=SITE_STOPPED)

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import connection, transaction
 from django.test import AsyncClient
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -313,6 +313,47 @@ def test_the_answer_of_a_process_that_is_gone_is_settled_and_its_words_kept(proj
     assert texts(session) == [("user", "hello"), ("assistant", "Half of it")]
     assert Turn.objects.get(session=session).interrupted
     assert say(session.pk, "client-0002", "go on", COUNTER).is_new
+
+
+def test_an_answer_whose_process_went_right_after_storing_it_is_not_stored_again(project, session):
+    with serving(HELLO) as server:
+        use(project, server)
+        answer = said(session)
+    Turn.objects.filter(session=session).update(reply_sent_at=None)
+    unnoted = {"status": AnswerStatus.RUNNING, "answer_row_id": None, "text": "Hel**lo**", "finished_at": None}
+    ChatAnswer.objects.filter(pk=answer.pk).update(**unnoted, heard_at=timezone.now() - 2 * SILENT)
+    assert settle_silent_answers(COUNTER) == 1
+    assert texts(session) == [("user", "hello"), ("assistant", "Hel**lo**")]
+    answer.refresh_from_db()
+    assert answer.status == AnswerStatus.DONE and answer.answer_row_id
+    turn = Turn.objects.get(session=session)
+    assert turn.reply_sent_at is not None and not turn.interrupted
+
+
+def test_an_answer_that_was_settled_while_its_process_was_cut_off_is_not_stored_beside_it(project, session):
+    gate = Gate(chunk("The second.", "stop"), "[DONE]")
+    with serving(gate.answer) as server:
+        use(project, server)
+        begun = say(session.pk, "client-0001", "first", COUNTER)
+        thread = begin_answering(begun.answer)
+        assert gate.has_come.wait(PATIENCE_SECONDS)
+        running = ChatAnswer.objects.filter(pk=begun.answer.pk)
+        wait_for(lambda: running.filter(text__startswith="The first half.").exists())
+        with transaction.atomic():
+            running.select_for_update().update(heard_at=timezone.now() - 2 * SILENT)
+            assert settle_silent_answers(COUNTER) == 1
+        gate.may_go.set()
+        thread.join(PATIENCE_SECONDS)
+    assert [role for role, _ in texts(session)] == ["user", "assistant"]
+
+
+def test_settling_an_answer_waits_for_the_session_before_it_holds_the_answer(project, session):
+    begun = say(session.pk, "client-0001", "hello", COUNTER)
+    ChatAnswer.objects.filter(pk=begun.answer.pk).update(text="Half of it", heard_at=timezone.now() - 2 * SILENT)
+    with CaptureQueriesContext(connection) as asked:
+        settle_silent_answers(COUNTER)
+    locking = [query["sql"] for query in asked if "FOR UPDATE" in query["sql"]]
+    assert 'FROM "sessions_app_session"' in locking[0] and 'FROM "sessions_app_chatanswer"' in locking[1]
 
 
 def test_nobody_waits_for_a_process_that_is_gone(project, session):
