@@ -10,18 +10,18 @@ from pydantic import Field
 
 from sessions_app.acting import act_on
 from sessions_app.action_form import MOST_HOLD_TURNS, Action
-from sessions_app.api.answers import writes
+from sessions_app.api.answers import acts_on_hosted, writes
 from sessions_app.api.authentication import WRITE, ApiRequest
-from sessions_app.api.errors import FieldProblem, Problem, Refusal, unprocessable
+from sessions_app.api.errors import FieldProblem, Refusal, unprocessable
 from sessions_app.api.parameters import MOST_INT8, BodySchema, PublicId
-from sessions_app.api.reach import get_session
+from sessions_app.api.reach import get_hosted_session, get_session
 from sessions_app.api.sessions import SessionShape, shape_session
 from sessions_app.models import Session
 from sessions_app.origins import token_origin
 from sessions_app.services import NothingToUndo
 
 router = Router(tags=["acting"])
-_REFUSING = {**writes(SessionShape), 409: Problem}
+_REFUSING = acts_on_hosted(SessionShape)
 
 
 class Undo(BodySchema):
@@ -71,8 +71,6 @@ def branch(request: ApiRequest, public_id: PublicId, body: Branch) -> Status[Ses
 
 def _acted(request: ApiRequest, public_id: str, action: Action, **given: object) -> Session:
     """The session after the action. One that was imported is refused (409)."""
-    session = get_session(request.auth, public_id)
-    if session.source != Session.HOSTED:
-        raise Refusal(409, "imported", "This session was imported. Branch it, and act on the branch.")
+    session = get_hosted_session(request.auth, public_id)
     act_on(token_origin(request, request.auth), session, action, given)
     return get_session(request.auth, public_id)

@@ -26,6 +26,11 @@ def writes(shape: Any, *done: int) -> dict[Any, Any]:
     return {done or (200,): shape, (*_ALWAYS, *_FORBIDDEN, *_WITH_BODY): Problem}
 
 
+def acts_on_hosted(shape: Any) -> dict[Any, Any]:
+    """The answers of an operation that changes a session, unless it was imported (409)."""
+    return {**writes(shape), 409: Problem}
+
+
 def acts(shape: Any) -> dict[Any, Any]:
     """The answers of an operation that changes something and takes no body."""
     return {200: shape, (*_ALWAYS, *_FORBIDDEN): Problem}

@@ -6,6 +6,7 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 
 from sessions_app.access import storable_id
+from sessions_app.api.errors import Refusal
 from sessions_app.models import ApiToken, Project, ReplayRun, Session
 
 
@@ -20,6 +21,14 @@ def get_session(token: ApiToken, public_id: str) -> Session:
     """A session of the token's project, with the project; else 404."""
     sessions = Session.objects.select_related("project")
     return get_object_or_404(sessions, public_id=storable_id(public_id), project_id=token.project_id)
+
+
+def get_hosted_session(token: ApiToken, public_id: str) -> Session:
+    """A session of the token's project that lives here; else 404, and 409 for one whose rows are somebody else's."""
+    session = get_session(token, public_id)
+    if session.source != Session.HOSTED:
+        raise Refusal(409, "imported", "This session was imported. Branch it, and act on the branch.")
+    return session
 
 
 def get_run(token: ApiToken, public_id: str, run_id: int) -> ReplayRun:

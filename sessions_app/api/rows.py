@@ -10,12 +10,12 @@ from pydantic import Field
 
 from compaction.messages import RowKey, RowKind
 from compaction.wire import message_to_openai
-from sessions_app.api.answers import reads, searches, writes
+from sessions_app.api.answers import acts_on_hosted, reads, searches
 from sessions_app.api.appending import AppendedShape, NewRows, append_to
 from sessions_app.api.authentication import WRITE, ApiRequest
 from sessions_app.api.errors import bad_parameter
 from sessions_app.api.parameters import JsonObject, Number, PageQuery, PublicId, SearchText, cursor_place, cursor_text
-from sessions_app.api.reach import get_session
+from sessions_app.api.reach import get_hosted_session, get_session
 from sessions_app.api.searching import found_rows, searching
 from sessions_app.mapping import message_of
 from sessions_app.models import MessageRow
@@ -139,10 +139,12 @@ def read_row(request: ApiRequest, public_id: PublicId, row_id: Number, query: Qu
     return shape_row(get_object_or_404(rows_of(session.pk), id=row_id), raw=query.raw)
 
 
-@router.post("/sessions/{public_id}/rows", response=writes(AppendedShape), auth=WRITE, operation_id="append_rows")
+@router.post(
+    "/sessions/{public_id}/rows", response=acts_on_hosted(AppendedShape), auth=WRITE, operation_id="append_rows"
+)
 def append(request: ApiRequest, public_id: PublicId, body: NewRows) -> AppendedShape:
     """Append rows, all or none. Rows whose `client_id` the session knows change nothing, so sending again is safe."""
-    return append_to(get_session(request.auth, public_id), body.rows)
+    return append_to(get_hosted_session(request.auth, public_id), body.rows)
 
 
 def cursor_of(row: MessageRow) -> str:

@@ -10,7 +10,7 @@ from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
 from compaction.threshold import occupancy_pct
-from sessions_app.api.answers import reads, searches, writes
+from sessions_app.api.answers import acts_on_hosted, reads, searches, writes
 from sessions_app.api.authentication import WRITE, ApiRequest
 from sessions_app.api.errors import bad_parameter
 from sessions_app.api.parameters import (
@@ -24,7 +24,7 @@ from sessions_app.api.parameters import (
     cursor_place,
     cursor_text,
 )
-from sessions_app.api.reach import get_project, get_session
+from sessions_app.api.reach import get_hosted_session, get_project, get_session
 from sessions_app.api.searching import searched, searching
 from sessions_app.models import Project, Session
 from sessions_app.pages.session_list import SessionOrder, beyond, cursor_of, read_cursor, sort_value
@@ -188,10 +188,10 @@ def read_session(request: ApiRequest, public_id: PublicId) -> SessionShape:
     return shape_session(get_session(request.auth, public_id))
 
 
-@router.post("/sessions/{public_id}/end", response=writes(SessionShape), auth=WRITE, operation_id="end_session")
+@router.post("/sessions/{public_id}/end", response=acts_on_hosted(SessionShape), auth=WRITE, operation_id="end_session")
 def end(request: ApiRequest, public_id: PublicId, body: SessionEnd) -> SessionShape:
     """Note that nothing more will come. Ending it again changes nothing; a later row opens it again."""
-    end_session(get_session(request.auth, public_id).pk, body.reason)
+    end_session(get_hosted_session(request.auth, public_id).pk, body.reason)
     return shape_session(get_session(request.auth, public_id))
 
 

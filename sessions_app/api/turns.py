@@ -5,10 +5,10 @@ from __future__ import annotations
 from ninja import Router, Schema
 from pydantic import Field
 
-from sessions_app.api.answers import writes
+from sessions_app.api.answers import acts_on_hosted
 from sessions_app.api.authentication import WRITE, ApiRequest
 from sessions_app.api.parameters import BodySchema, PublicId
-from sessions_app.api.reach import get_session
+from sessions_app.api.reach import get_hosted_session
 from sessions_app.services import finish_turn
 
 router = Router(tags=["turns"])
@@ -27,9 +27,9 @@ class TurnFinished(Schema):
 
 
 @router.post(
-    "/sessions/{public_id}/turns/finish", response=writes(TurnFinished), auth=WRITE, operation_id="finish_turn"
+    "/sessions/{public_id}/turns/finish", response=acts_on_hosted(TurnFinished), auth=WRITE, operation_id="finish_turn"
 )
 def finish(request: ApiRequest, public_id: PublicId, body: TurnEnd) -> TurnFinished:
     """Note that the reply of the newest turn was sent. The pass runs in the background; appends never wait for it."""
-    session = get_session(request.auth, public_id)
+    session = get_hosted_session(request.auth, public_id)
     return TurnFinished(turn=finish_turn(session.pk, interrupted=body.interrupted))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from compaction.messages import Message, Role
+from compaction.storable import storable_text
 from compaction.tokens import TokenCounter, row_tokens
 from compaction.wire import message_from_openai
 from sessions_app.api.bodies import refuse_constant, require_flat
@@ -81,7 +82,7 @@ def read_asked(body: bytes, headers: Mapping[str, str]) -> Asked:
         prompt=tuple(map(json.dumps, messages[:front])),
         tools=json.dumps(tools) if tools else "",
         told=told_history((_message(one), json.dumps(one)) for one in messages[front:]),
-        model=model[:LONGEST_NAME],
+        model=storable_text(model)[:LONGEST_NAME],
         is_streamed=fields.get("stream") is True,
         session_name=_session_name(headers.get("X-Hermes-Session", "")),
         is_retry=headers.get("X-Stainless-Retry-Count", "0") not in ("", "0"),

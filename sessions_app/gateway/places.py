@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sessions_app.gateway.asking import Asked
+from sessions_app.gateway.refusals import refusal
 from sessions_app.models import CallPurpose, ModelCall, Project, Session, Turn
 from sessions_app.queries.told import KnownPrefix, known_prefixes
 from sessions_app.services.branching import BRANCH
@@ -53,9 +54,13 @@ def _fresh(project: Project, asked: Asked) -> Session:
 
 
 def _named(project: Project, asked: Asked) -> Session:
-    """The session of that public id, or of that name of the client's own."""
+    """The session of that public id, or of that name of the client's own. Raises GatewayRefusal for one that was
+    imported: what a client no longer says would be taken back, and its rows are somebody else's."""
     sessions = Session.objects.select_related("project").filter(project=project)
     found = sessions.filter(public_id=asked.session_name).first()
+    if found is not None and found.source != Session.HOSTED:
+        message = "This session was imported. Branch it, and name the branch."
+        raise refusal(400, message, "imported", param="X-Hermes-Session")
     if found is not None:
         return found
     opening = Opening(title=asked.title, client_id=asked.session_name, model=asked.model or None)

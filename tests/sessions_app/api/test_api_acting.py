@@ -33,10 +33,15 @@ def test_a_session_begins_anew(past, writer, url):
     assert told["rows"]["live"] == 0
 
 
-@pytest.mark.parametrize("action", ["undo", "reset"])
-def test_an_imported_session_can_only_be_branched(past, writer, url, session, action):
+ROW = {"message": {"role": "user", "content": "and this"}}
+
+
+@pytest.mark.parametrize(
+    ("action", "body"), [("undo", {}), ("reset", {}), ("rows", {"rows": [ROW]}), ("turns/finish", {}), ("end", {})]
+)
+def test_an_imported_session_can_only_be_branched(past, writer, url, session, action, body):
     Session.objects.filter(pk=session.pk).update(source="claude-code")
-    refused = writer.send(f"{url}/{action}", {})
+    refused = writer.send(f"{url}/{action}", body)
     assert (refused.status_code, refused.json()["error"]) == (409, "imported")
     assert writer.send(f"{url}/branch", {"seq": 1}).status_code == 201
 

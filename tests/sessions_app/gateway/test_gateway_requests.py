@@ -18,11 +18,14 @@ from gateway_client import (
     texts_of,
     user,
 )
+from row_builder import COUNTER
 
 from compaction.extractive import ExtractiveSummarizer
+from compaction.messages import Message, Role
 from sessions_app import services
 from sessions_app.finalizing import finalize_turns
 from sessions_app.models import ModelCall, Session, SessionPrompt, Turn
+from sessions_app.services import NewMessage, append_rows
 from sessions_app.services.tokens import issue_token
 from sessions_app.token_counting import site_counter
 from tests.compaction.loopback import completion, document, events, failure, hang_up, raw
@@ -423,6 +426,18 @@ def test_half_a_surrogate_and_a_nul_neither_break_the_request_nor_the_match(clie
     second = client.post(user(text), assistant("ok"), user("more"))
     assert session_of(first) == session_of(second)
     assert first.status_code == second.status_code == 200
+    assert client.post(user("hello"), model="odd \u0000 \ud800").status_code == 200
+
+
+def test_an_imported_session_is_neither_continued_nor_rewound(client, project):
+    imported = services.create_session(project)
+    append_rows(imported.pk, [NewMessage(Message(Role.USER, "somebody's"))], COUNTER)
+    Session.objects.filter(pk=imported.pk).update(source="claude-code")
+    refused = client.post(user("hello"), session=imported.public_id)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "imported")
+    assert live_texts(imported) == ["somebody's"]
+    branch = services.branch_session(imported.pk, 1)
+    assert client.post(user("somebody's"), user("more"), session=branch.public_id).status_code == 200
 
 
 def test_chunks_that_hold_no_words_are_passed_on_too(client, upstream):
