@@ -175,7 +175,7 @@ def test_a_reader_may_look_but_not_start_anything(everything, project):
     ):
         response = viewer.post(path, data)
         assert response.status_code == 403
-        assert "not change it" in response.content.decode()
+        assert "do not have the right to do what was asked" in response.content.decode()
     assert ReplayRun.objects.count() == 1
 
 
