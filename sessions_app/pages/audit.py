@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from sessions_app.models import AuditAction, AuditEntry, AuditSource, Project
 from sessions_app.queries.key_pages import read_key_page
@@ -75,13 +76,36 @@ def line_of(entry: AuditEntry) -> AuditLine:
         who=entry.actor_name or entry.source_name or _nobody(entry),
         source=str(source.label) if source else entry.source,
         action=str(action.label) if action else entry.action,
-        details=", ".join(f"{name}: {value}" for name, value in entry.details if value),
+        details=", ".join(f"{detail_name(name)}: {value}" for name, value in entry.details if value),
         is_session=entry.action.startswith("session.") and entry.action != AuditAction.SESSION_DELETED,
     )
 
 
 def _nobody(entry: AuditEntry) -> str:
     return _("the site") if entry.source == AuditSource.SITE else _("somebody not logged in")
+
+
+def detail_name(name: str) -> str:
+    """The first word of a detail in the reader's language; one of a newer version stays as it is."""
+    names = {
+        "administrator": pgettext("detail of an entry", "administrator"),
+        "after": pgettext("detail of an entry", "after"),
+        "before": pgettext("detail of an entry", "before"),
+        "by": pgettext("detail of an entry", "by"),
+        "bytes": pgettext("detail of an entry", "bytes"),
+        "expires": pgettext("detail of an entry", "expires"),
+        "files": pgettext("detail of an entry", "files"),
+        "for": pgettext("detail of an entry", "for"),
+        "invitation": pgettext("detail of an entry", "invitation"),
+        "logins": pgettext("detail of an entry", "logins"),
+        "note": pgettext("detail of an entry", "note"),
+        "owner": pgettext("detail of an entry", "owner"),
+        "role": pgettext("detail of an entry", "role"),
+        "scope": pgettext("detail of an entry", "scope"),
+        "sessions": pgettext("detail of an entry", "sessions"),
+        "uses": pgettext("detail of an entry", "uses"),
+    }
+    return names.get(name, name)
 
 
 def kinds_of(actions: Iterable[AuditAction]) -> tuple[tuple[str, str], ...]:

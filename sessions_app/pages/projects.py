@@ -7,12 +7,12 @@ from datetime import datetime
 
 from django.contrib.auth.models import User
 from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery, Sum
-from django.utils.translation import gettext
 
 from compaction.policy import COMPRESSION_SETTINGS, CompactionPolicy
 from compaction.settings import SettingProblem
 from sessions_app.models import PolicyRevision, Project, ProjectMember, Session
 from sessions_app.pages.session_list import SessionFilters, SessionLine, read_session_list
+from sessions_app.pages.setting_options import words_of
 
 NEWEST_SESSIONS = 10
 # The page of people has all of them.
@@ -96,20 +96,9 @@ def setting_lines(policy: CompactionPolicy) -> tuple[SettingLine, ...]:
             name=setting.key,
             title=setting.label,
             meaning=setting.meaning,
-            value=value_words(getattr(policy, name)),
-            default=value_words(setting.default),
+            value=words_of(getattr(policy, name)),
+            default=words_of(setting.default),
             is_default=getattr(policy, name) == setting.default,
         )
         for name, setting in COMPRESSION_SETTINGS
     )
-
-
-def value_words(value: object) -> str:
-    """A setting's value as people write it."""
-    if isinstance(value, bool):
-        return gettext("on") if value else gettext("off")
-    if value is None or value == ():
-        return gettext("none")
-    if isinstance(value, int):
-        return f"{value:,}"
-    return ", ".join(f"{name}: {share}" for name, share in value) if isinstance(value, tuple) else str(value)

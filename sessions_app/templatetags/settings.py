@@ -7,6 +7,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
+from sessions_app.translated import translated
+
 register = template.Library()
 
 
@@ -30,6 +32,12 @@ def in_words(text: str) -> SafeString:
     return format_html_join(
         "", "{}", ((format_html("<code>{}</code>", part) if odd % 2 else part,) for odd, part in parts)
     )
+
+
+@register.filter
+def told(text: str) -> str:
+    """What the engine says of a problem, in the reader's language."""
+    return translated(text)
 
 
 @register.filter

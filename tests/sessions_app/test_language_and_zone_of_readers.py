@@ -93,3 +93,11 @@ def test_times_are_written_in_the_readers_zone_which_is_named(client, session, z
     html = page(client, f"/s/{session.public_id}/")
     assert shown in html
     assert f"Times in {name}" in html
+
+
+def test_the_overview_of_a_project_tells_its_settings_and_roles_in_the_readers_language(client, project):
+    client.cookies["hermes_sessions_language"] = "zh-hans"
+    html = client.get(f"/p/{project.slug}/").content.decode()
+    assert "<b>微压缩</b>" in html and "每轮结束后，把最早的交互段折叠进滚动摘要。" in html
+    assert '<td class="soft">所有者</td>' in html
+    assert ">密钥<" in html and "Micro compaction" not in html

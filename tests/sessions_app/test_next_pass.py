@@ -61,6 +61,7 @@ def test_without_asking_anybody_the_next_pass_is_shown_up_to_the_text_it_would_s
     html = page(client, f"/s/{session.public_id}/next/1/")
     assert steps_of(html) == ["Zones", "Exchange", "Sent text"]
     assert "planned, no model asked, nothing is stored" in html
+    assert "depends on the summary, and nobody was asked" in html and 'class="effects"' not in html
     sent = page(client, f"/s/{session.public_id}/next/3/")
     assert "line of c1" in sent
 
