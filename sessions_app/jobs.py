@@ -34,6 +34,9 @@ from sessions_app.token_counting import site_counter
 SILENT_WORKER_SECONDS = 30
 # Turns that wait so long without a job get another one.
 LEFT_AFTER = timedelta(seconds=15)
+# Done jobs are of no use to anybody; failed ones are looked into. The periodic tasks alone make 17,000 jobs a day.
+DONE_JOBS_KEPT_HOURS = 24
+FAILED_JOBS_KEPT_HOURS = 14 * 24
 
 logger = logging.getLogger(__name__)
 
@@ -107,6 +110,16 @@ async def rescue_jobs(timestamp: int) -> None:
     for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=SILENT_WORKER_SECONDS):
         logger.warning("job %s (%s) was left by a worker that is gone; it runs again", job.id, job.task_name)
         await app.job_manager.retry_job(job, retry_at=datetime.now(UTC))
+
+
+@app.periodic(cron="17 * * * *")
+@app.task(name="sessions_app.jobs.forget_jobs", queueing_lock="forget_jobs", pass_context=False)
+async def forget_jobs(timestamp: int) -> None:
+    """Delete jobs that ended long ago: the queue must not grow with the age of the site."""
+    await app.job_manager.delete_old_jobs(DONE_JOBS_KEPT_HOURS)
+    await app.job_manager.delete_old_jobs(
+        FAILED_JOBS_KEPT_HOURS, include_failed=True, include_cancelled=True, include_aborted=True
+    )
 
 
 @app.periodic(cron="* * * * * */15")

@@ -10,7 +10,7 @@ from row_builder import NewMessage, RowBuilder, assistant, call, result, user
 
 from compaction.endpoints.gates import PROCESS_GATES
 from compaction.messages import Message, Role
-from sessions_app import clock, import_jobs, jobs, services
+from sessions_app import clock, deferring, import_jobs, jobs, services
 from sessions_app.jobs import LEFT_AFTER
 from sessions_app.models import CompactionPass, ImportJob, MessageRow, ReplayRun, Session, Turn, TurnStep
 from sessions_app.pages.imports import read_import
@@ -193,6 +193,29 @@ def test_the_job_of_a_worker_that_lives_is_left_to_it(talked):
     # The worker may have asked for another rescue of its own while it was there.
     assert statuses("rescue_jobs")[0] == "succeeded"
     assert statuses("finalize_turn")[0] == "doing"
+
+
+def test_jobs_that_ended_long_ago_are_forgotten_failed_ones_later_and_waiting_ones_never(talked):
+    work()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE procrastinate_jobs SET status = 'failed' WHERE id = (SELECT min(id) FROM procrastinate_jobs)"
+        )
+    app.configure_task(deferring.FINALIZE_TURN, schedule_in={"hours": 1}).defer(session_id=talked.session_id)
+    forget_jobs_of("1 hour")
+    assert statuses("finalize_turn") == ["failed", *["succeeded"] * 8, "todo"]
+    forget_jobs_of("24 hours")
+    assert statuses("finalize_turn") == ["failed", "todo"]
+    forget_jobs_of("14 days")
+    assert statuses("finalize_turn") == ["todo"]
+
+
+def forget_jobs_of(age):
+    """Let so much time pass, and run the periodic task as a worker would."""
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE procrastinate_events SET at = at - %s::interval", [age])
+    app.configure_task("sessions_app.jobs.forget_jobs").defer(timestamp=0)
+    work_once()
 
 
 def test_turns_whose_job_failed_are_ended_by_another_one(talked):
