@@ -7,6 +7,7 @@ import httpx
 import pytest
 from api_client import message
 
+from sessions_app import services
 from sessions_app.models import MessageRow, Session
 from sessions_app.queries.totals import counted, recounted
 from sessions_app.services.tokens import issue_token
@@ -44,7 +45,8 @@ def test_rows_without_an_id_of_their_own_are_always_new(writer, url, session):
     assert contents(session) == ["same", "same"]
 
 
-def test_a_provider_message_comes_back_as_it_was_sent(writer, reader, url):
+def test_a_provider_message_comes_back_as_it_was_sent(writer, reader, url, project):
+    services.save_policy(project.pk, {"compression": {"resend_reasoning": "all"}}, None)
     sent = [
         {"role": "system", "content": "You help."},
         {"role": "user", "content": [{"type": "text", "text": "look"},
