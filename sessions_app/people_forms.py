@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from django import forms
 from django.conf import settings
@@ -112,7 +113,7 @@ class SecretForm(forms.Form):
         """The operator's rules say which keys may go where; a key that could never be sent is not kept."""
         cleaned = super().clean() or {}
         if "name" in cleaned and "place" in cleaned:
-            host = cleaned["place"].partition("://")[2].partition(":")[0]
+            host = urlsplit(cleaned["place"]).hostname or ""
             if refusal := settings.OUTBOUND_RULES.key_refusal(cleaned["name"], host):
                 message = gettext("The rules of this site forbid it: %(refusal)s.") % {"refusal": refusal}
                 self.add_error("name", message)

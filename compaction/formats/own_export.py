@@ -69,6 +69,15 @@ class _RowLine(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class _RowsOfPasses:
+    """The rows that each pass made and archived, by its number, and all rows by id: sought once, not for each pass."""
+
+    by_id: Mapping[int, _RowLine]
+    made: Mapping[int, Sequence[_RowLine]]
+    archived: Mapping[int, Sequence[_RowLine]]
+
+
+@dataclass(frozen=True, slots=True)
 class _Told:
     """An export taken apart: the head, narrow lines of the rows, the passes, and the passes whose summary is hidden."""
 
@@ -196,6 +205,7 @@ def _events(told: _Told, fetch: Fetch, once: ToldOnce) -> Iterator[SourceEvent]:
     tell = once.replay()
     undone = frozenset(number for one in told.passes if _has_no_trace(one) and (number := _whole(one.get("number"))))
     rows = [row for row in told.rows if row.made_by not in undone]
+    of_passes = _rows_of_passes(rows)
     moments: list[tuple[int, int, int, Callable[[], SourceEvent]]] = []
     for born_seq, row in _appended(rows):
         moments.append((born_seq, 0, row.position, partial(_append, row, fetch, tell)))
@@ -203,12 +213,23 @@ def _events(told: _Told, fetch: Fetch, once: ToldOnce) -> Iterator[SourceEvent]:
         number, kind = _whole(recorded.get("number")), _PASS_KINDS.get(str(recorded.get("kind")))
         if number is None or number in undone or kind is None:
             continue
-        again = partial(_pass, recorded, number, kind, rows, fetch, tell, number in told.opaque_passes)
+        again = partial(_pass, recorded, number, kind, of_passes, fetch, tell, number in told.opaque_passes)
         moments.append((_whole(recorded.get("seq")) or 0, 1, number, again))
     for died_seq, foreign_ids in _taken_back(rows):
         moments.append((died_seq, 2, 0, partial(RowsRewound, foreign_ids)))
     for _seq, _order, _place, make in sorted(moments, key=lambda moment: moment[:3]):
         yield make()
+
+
+def _rows_of_passes(rows: Sequence[_RowLine]) -> _RowsOfPasses:
+    made: dict[int, list[_RowLine]] = {}
+    archived: dict[int, list[_RowLine]] = {}
+    for row in rows:
+        if row.made_by is not None:
+            made.setdefault(row.made_by, []).append(row)
+        if row.archived_by is not None:
+            archived.setdefault(row.archived_by, []).append(row)
+    return _RowsOfPasses({row.id: row for row in rows}, made, archived)
 
 
 def _has_no_trace(recorded: Record) -> bool:
@@ -240,16 +261,15 @@ def _pass(
     recorded: Record,
     number: int,
     kind: RowKind,
-    rows: Sequence[_RowLine],
+    rows: _RowsOfPasses,
     fetch: Fetch,
     tell: Tell,
     is_opaque: bool,
 ) -> PassRecorded:
-    made = [row for row in rows if row.made_by == number]
-    by_id = {row.id: row for row in rows}
+    made, by_id = rows.made.get(number, ()), rows.by_id
     rewritten = [row for row in made if row.replaces in by_id]
     originals = {row.replaces for row in rewritten}
-    archived = [row for row in rows if row.archived_by == number and row.id not in originals]
+    archived = [row for row in rows.archived.get(number, ()) if row.id not in originals]
     inserted = [row for row in made if row.replaces not in by_id]
     # The first one named is the one in whose place the summary comes.
     places = {row.position for row in inserted}
