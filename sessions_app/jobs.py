@@ -1,15 +1,19 @@
 """The background tasks: each calls one function of the site and may be run again after a crash.
 
 Names, locks and arguments are `deferring`'s. A worker that dies leaves its job marked as running; `rescue_jobs` finds
-such jobs by the missing heartbeat of their worker and puts them back into the queue. A job that failed, because the
-database was gone at the wrong moment, stays failed; `end_turns_left` sees to it that its turns come to their end.
+such jobs by the missing heartbeat of their worker and puts them back into the queue. A job that could not reach the
+database runs again: what it works on would say for ever that it is under way. The jobs at the end of turns stay failed;
+`end_turns_left` sees to it that their turns come to their end.
 """
 
 from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime, timedelta
+from typing import Final
 
+from django.db import InterfaceError, OperationalError
+from procrastinate import RetryStrategy
 from procrastinate.contrib.django import app
 
 from compaction.tokens import counter_named
@@ -38,6 +42,9 @@ LEFT_AFTER = timedelta(seconds=15)
 DONE_JOBS_KEPT_HOURS = 24
 FAILED_JOBS_KEPT_HOURS = 14 * 24
 
+# One that could note how it ended does nothing when it runs again.
+_AGAIN: Final = RetryStrategy(max_attempts=6, exponential_wait=4, retry_exceptions=(OperationalError, InterfaceError))
+
 logger = logging.getLogger(__name__)
 
 
@@ -52,7 +59,7 @@ def finalize_turn(session_id: int) -> None:
     finalize_turns(session_id, summarizer, counter)
 
 
-@app.task(name=deferring.RUN_PASS)
+@app.task(name=deferring.RUN_PASS, retry=_AGAIN)
 def run_pass(session_id: int, step: int, focus: str, request_id: str) -> None:
     """Make one pass that a person asked for. A session that is gone needs nothing."""
     session = Session.objects.select_related("project").filter(pk=session_id).first()
@@ -63,7 +70,7 @@ def run_pass(session_id: int, step: int, focus: str, request_id: str) -> None:
     make_requested_pass(session_id, TurnStep(step), Passing(summarizer, counter, focus=focus, request_id=request_id))
 
 
-@app.task(name=deferring.RUN_REPLAY)
+@app.task(name=deferring.RUN_REPLAY, retry=_AGAIN)
 def run_replay(run_id: int) -> None:
     """Run a simulated replay. A run that is gone needs nothing."""
     run = ReplayRun.objects.filter(pk=run_id).first()
@@ -71,25 +78,25 @@ def run_replay(run_id: int) -> None:
         run_stored_replay(run_id, summarizer_for_run(run.summarizer, counter_named(run.token_counter)))
 
 
-@app.task(name=deferring.RUN_IMPORT)
+@app.task(name=deferring.RUN_IMPORT, retry=_AGAIN)
 def run_import(job_id: int) -> None:
     """Read the files of an import."""
     run_import_job(job_id)
 
 
-@app.task(name=deferring.RUN_ENDPOINT_TEST)
+@app.task(name=deferring.RUN_ENDPOINT_TEST, retry=_AGAIN)
 def run_endpoint_test(test_id: int) -> None:
     """Ask the endpoints of a test."""
     run_stored_test(test_id, site_counter())
 
 
-@app.task(name=deferring.RUN_PLAY)
+@app.task(name=deferring.RUN_PLAY, retry=_AGAIN)
 def run_play(play_id: int, ticket: int) -> None:
     """Take the steps of a play that are due."""
     run_stored_play(play_id, ticket, site_counter())
 
 
-@app.task(name=deferring.RUN_TRIAL)
+@app.task(name=deferring.RUN_TRIAL, retry=_AGAIN)
 def run_trial(trial_id: int) -> None:
     """Try settings on a project's newest sessions. A trial that is gone needs nothing."""
     if PolicyTrial.objects.filter(pk=trial_id).exists():

@@ -4,7 +4,7 @@ import asyncio
 import zipfile
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from procrastinate.contrib.django import app
 from row_builder import NewMessage, RowBuilder, assistant, call, result, user
 
@@ -208,6 +208,28 @@ def test_jobs_that_ended_long_ago_are_forgotten_failed_ones_later_and_waiting_on
     assert statuses("finalize_turn") == ["failed", "todo"]
     forget_jobs_of("14 days")
     assert statuses("finalize_turn") == ["todo"]
+
+
+def test_a_job_that_could_not_reach_the_database_runs_again_and_ends_what_it_began(talked, monkeypatch):
+    run = request_replay(Session.objects.get(pk=talked.session_id), "micro", window_tokens=8_000)
+    whole, attempts = jobs.run_stored_replay, []
+
+    def at_the_second_attempt(*arguments):
+        attempts.append(arguments)
+        if len(attempts) == 1:
+            ReplayRun.objects.filter(pk=run.pk).update(status="running")
+            raise OperationalError("the server closed the connection unexpectedly")
+        whole(*arguments)
+
+    monkeypatch.setattr(jobs, "run_stored_replay", at_the_second_attempt)
+    work_once()
+    assert statuses("run_replay") == ["todo"] and len(attempts) == 1
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE procrastinate_jobs SET scheduled_at = now() WHERE task_name LIKE %s", ["%run_replay"])
+    work()
+    assert statuses("run_replay") == ["succeeded"] and len(attempts) == 2
+    run.refresh_from_db()
+    assert run.status == "done"
 
 
 def forget_jobs_of(age):
