@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
-from urllib.parse import urlsplit, urlunsplit
 
 from django.conf import settings
 
@@ -67,9 +66,7 @@ def asked_place(summarizer: Summarizer) -> AskedPlace:
         return AskedPlace(EXTRACTIVE, cost_usd=Decimal(0))
     if not isinstance(summarizer, HttpSummarizer):
         return AskedPlace()
-    endpoint = summarizer.endpoint
-    parts = urlsplit(endpoint.url)
-    return AskedPlace(endpoint.provider, urlunsplit((parts.scheme, parts.netloc, parts.path, "", "")))
+    return AskedPlace(summarizer.endpoint.provider, summarizer.endpoint.shown_address)
 
 
 def summarizer_for_policy(policy: CompactionPolicy, counter: TokenCounter, project_id: int | None = None) -> Summarizer:

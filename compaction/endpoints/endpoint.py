@@ -73,6 +73,12 @@ class Endpoint:
         return urlsplit(self.url).hostname or ""
 
     @property
+    def shown_address(self) -> str:
+        """Where it is asked, without the query, which may hold a key."""
+        parts = urlsplit(self.url)
+        return urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
+
+    @property
     def origin(self) -> str:
         """Scheme, host and port, as stored keys name their place."""
         return origin_of(self.url)

@@ -76,9 +76,9 @@ def enter_call(session_id: int, asked: Connection, answer: TalkAnswer, at: datet
         at=at,
         reply=reply,
         provider=asked.endpoint.provider,
-        endpoint=asked.address,
+        endpoint=asked.endpoint.shown_address,
         model=model,
-        cost_usd=cost_usd(model, asked.address, answer.usage, at),
+        cost_usd=cost_usd(model, asked.endpoint.shown_address, answer.usage, at),
         sent=sent,
     )
     record_calls(session_id, [call])

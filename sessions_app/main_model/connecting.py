@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import urlsplit, urlunsplit
 
 from django.conf import settings
 
@@ -23,12 +22,6 @@ class Connection:
     model: MainModel
     endpoint: Endpoint
     asked: HttpMainModel
-
-    @property
-    def address(self) -> str:
-        """Where it is asked, without a query, which may hold a key."""
-        parts = urlsplit(self.endpoint.url)
-        return urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
 
 
 def is_reachable(project: Project) -> bool:
