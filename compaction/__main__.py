@@ -1,10 +1,10 @@
 """`python -m compaction`: the engine on transcript files, without a site and without a database.
 
-replay   feed a session turn by turn through a policy and print every decision
-view     the messages a model would be sent now, and what had to be repaired
-prune    the tool results that a prune would shorten
-tokens   what the rows cost, by role
-policy   the settings in effect, with the threshold and where it comes from
+    replay   feed a session turn by turn through a policy and print every decision
+    view     the messages a model would be sent now, and what had to be repaired
+    prune    the tool results that a prune would shorten
+    tokens   what the rows cost, by role
+    policy   the settings in effect, with the threshold and where it comes from
 """
 
 from __future__ import annotations

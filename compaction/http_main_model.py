@@ -76,7 +76,9 @@ class HttpMainModel:
         self._client = client
         self._key = EndpointKey(endpoint, rules, environment, stored_key)
 
-    def ask(self, question: TalkQuestion, on_piece: OnPiece | None = None, line: Line | None = None) -> TalkAnswer:
+    def ask(
+        self, question: TalkQuestion, on_piece: OnPiece | None = None, line: Line | None = None
+    ) -> TalkAnswer:
         """The answer; with `on_piece` it is asked for as a stream, and told piece by piece. Cutting `line` ends it."""
         hearing = _Hearing(self.endpoint, self._client.timing, on_piece or (lambda piece: None))
         try:
@@ -127,7 +129,9 @@ class HttpMainModel:
 class _Hearing:
     """One answer as it is heard: joined, timed, and told to whoever listens."""
 
-    def __init__(self, endpoint: Endpoint, timing: Timing, on_piece: OnPiece, passage: Passage | None = None) -> None:
+    def __init__(
+        self, endpoint: Endpoint, timing: Timing, on_piece: OnPiece, passage: Passage | None = None
+    ) -> None:
         self._endpoint, self._timing = endpoint, timing
         self._on_piece, self._passage = on_piece, passage
         self._joining = talk_joining(endpoint.dialect)

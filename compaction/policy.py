@@ -84,11 +84,7 @@ class AuxiliaryModel:
         "Time limit",
         "How long one summary may take before the pass counts as failed.",
         "Slow local models need about a minute for a batch summary; a hung one must not hold a session.",
-        group="models",
-        unit="seconds",
-        lowest=1,
-        highest=3_600,
-        key="timeout",
+        group="models", unit="seconds", lowest=1, highest=3_600, key="timeout",
     )
     window_tokens: int | None = _setting(
         None,
@@ -96,12 +92,7 @@ class AuxiliaryModel:
         "Summarizer window",
         "Input window of the summarizer; empty looks it up.",
         "A value set here wins over every catalogue.",
-        group="models",
-        unit="tokens",
-        lowest=1,
-        highest=100_000_000,
-        is_optional=True,
-        low_is_unset=True,
+        group="models", unit="tokens", lowest=1, highest=100_000_000, is_optional=True, low_is_unset=True,
         key="context_length",
     )
     key_env: str = _setting(
@@ -118,8 +109,7 @@ class AuxiliaryModel:
         "Stored key",
         "Name of a key that the project stores, instead of an environment variable.",
         "The value lies encrypted beside the settings, never in them, and goes to one address only.",
-        group="models",
-        key="api_key_secret",
+        group="models", key="api_key_secret",
     )
 
 
@@ -149,10 +139,7 @@ class CompactionPolicy:
         "Every n turns",
         "Run a micro pass every n finished turns.",
         "1 reclaims most; 5 pays a fifth of the cache breaks for a fifth of the reclaim.",
-        group="micro",
-        unit="turns",
-        lowest=1,
-        highest=10_000,
+        group="micro", unit="turns", lowest=1, highest=10_000,
     )
     micro_compact_max_exchanges: int = _setting(
         1,
@@ -160,10 +147,7 @@ class CompactionPolicy:
         "Exchanges per pass",
         "Exchanges one micro pass may absorb in one call.",
         "One keeps passes short; more lets a backlog shrink when passes are rarer than turns.",
-        group="micro",
-        unit="exchanges",
-        lowest=1,
-        highest=100,
+        group="micro", unit="exchanges", lowest=1, highest=100,
     )
     micro_compact_defrag_threshold_tokens: int = _setting(
         2_000,
@@ -171,10 +155,7 @@ class CompactionPolicy:
         "Defrag at",
         "Size of the rolling summary from which a pass rewrites it compactly instead of absorbing.",
         "About the length a small model can still rewrite without losing facts.",
-        group="defrag",
-        unit="tokens",
-        lowest=1,
-        highest=1_000_000,
+        group="defrag", unit="tokens", lowest=1, highest=1_000_000,
     )
     micro_compact_min_reclaim_tokens: int = _setting(
         0,
@@ -182,10 +163,7 @@ class CompactionPolicy:
         "Wait for",
         "Wait until this much would be given back, then absorb all of it in one call; 0 does not wait.",
         "Off, because waiting makes passes larger; it pays where cache breaks are dear.",
-        group="micro",
-        unit="tokens",
-        lowest=0,
-        highest=100_000_000,
+        group="micro", unit="tokens", lowest=0, highest=100_000_000,
     )
     micro_compact_when: MicroWhen = _setting(
         MicroWhen.EVERY_TURN,
@@ -202,10 +180,7 @@ class CompactionPolicy:
         "Share of the window",
         "Share of the input window at which a batch compaction starts.",
         "Models answer worse well before the window is full, and a summary needs room.",
-        group="threshold",
-        unit="share of the input window",
-        lowest=0.05,
-        highest=1,
+        group="threshold", unit="share of the input window", lowest=0.05, highest=1,
     )
     threshold_floor: bool = _setting(
         True,
@@ -221,11 +196,7 @@ class CompactionPolicy:
         "Lowest threshold",
         "Lowest threshold while the floor is on; at most 85 % of the input window.",
         "Below it the fixed prompt and one long turn fill the context, and compactions follow each other.",
-        group="threshold",
-        unit="tokens",
-        lowest=1,
-        highest=100_000_000,
-        low_is_unset=True,
+        group="threshold", unit="tokens", lowest=1, highest=100_000_000, low_is_unset=True,
     )
     threshold_tokens: int | None = _setting(
         None,
@@ -233,12 +204,7 @@ class CompactionPolicy:
         "Fixed threshold",
         "Absolute cap: compact at this many tokens even if the ratio allows more. Empty is no cap.",
         "No cap: what you set as a ratio is what you get.",
-        group="threshold",
-        unit="tokens",
-        lowest=1,
-        highest=100_000_000,
-        is_optional=True,
-        low_is_unset=True,
+        group="threshold", unit="tokens", lowest=1, highest=100_000_000, is_optional=True, low_is_unset=True,
     )
     model_thresholds: tuple[tuple[str, float], ...] = _setting(
         (),
@@ -246,10 +212,7 @@ class CompactionPolicy:
         "Shares by model",
         "Ratios by model: the longest match with part of a model's name replaces `threshold`.",
         "None: one ratio suits most models.",
-        group="threshold",
-        unit="share of the input window",
-        lowest=0.05,
-        highest=1,
+        group="threshold", unit="share of the input window", lowest=0.05, highest=1,
     )
     target_ratio: float = _setting(
         0.20,
@@ -257,10 +220,7 @@ class CompactionPolicy:
         "Tail share",
         "Share of the threshold kept verbatim as the tail (tail_mode ratio).",
         "Keeps the last few turns whole; more leaves little to compact.",
-        group="zones",
-        unit="share of the threshold",
-        lowest=0.10,
-        highest=0.80,
+        group="zones", unit="share of the threshold", lowest=0.10, highest=0.80,
     )
     tail_mode: TailMode = _setting(
         TailMode.RATIO,
@@ -278,10 +238,7 @@ class CompactionPolicy:
         "Opening rows kept",
         "Opening rows after the system prompt that are never compacted; extended to the end of their turn.",
         "The first request often states what the whole session is about.",
-        group="zones",
-        unit="rows",
-        lowest=0,
-        highest=1_000,
+        group="zones", unit="rows", lowest=0, highest=1_000,
     )
     min_tail_user_messages: int = _setting(
         1,
@@ -289,10 +246,7 @@ class CompactionPolicy:
         "User rows in the tail",
         "User rows that stay verbatim in the tail whatever the budget says.",
         "The newest request must be read as it was put.",
-        group="zones",
-        unit="rows",
-        lowest=1,
-        highest=100,
+        group="zones", unit="rows", lowest=1, highest=100,
     )
     summary_tokens_ceiling: int = _setting(
         12_000,
@@ -300,10 +254,7 @@ class CompactionPolicy:
         "Longest summary",
         "Longest batch summary that is asked for.",
         "Longer summaries are read less well than they are paid for.",
-        group="batch",
-        unit="tokens",
-        lowest=2_000,
-        highest=100_000,
+        group="batch", unit="tokens", lowest=2_000, highest=100_000,
     )
     anchor_index_tokens_batch: int = _setting(
         2_000,
@@ -311,10 +262,7 @@ class CompactionPolicy:
         "Anchors, batch",
         "Room for exact strings (paths, ids, commands) taken from compacted rows by a batch.",
         "Exact strings are what summaries lose first.",
-        group="anchors",
-        unit="tokens",
-        lowest=0,
-        highest=50_000,
+        group="anchors", unit="tokens", lowest=0, highest=50_000,
     )
     anchor_index_tokens_micro: int = _setting(
         300,
@@ -322,10 +270,7 @@ class CompactionPolicy:
         "Anchors, micro",
         "The same room in the rolling summary of micro passes.",
         "It is re-sent with every request, so it stays small.",
-        group="anchors",
-        unit="tokens",
-        lowest=0,
-        highest=50_000,
+        group="anchors", unit="tokens", lowest=0, highest=50_000,
     )
     proactive_prune_tokens: int = _setting(
         0,
@@ -333,10 +278,7 @@ class CompactionPolicy:
         "Prune from",
         "Shorten old tool results, without a model, from this many live tokens on; 0 is off.",
         "Off, because each prune breaks the prompt cache once.",
-        group="prune",
-        unit="tokens",
-        lowest=0,
-        highest=100_000_000,
+        group="prune", unit="tokens", lowest=0, highest=100_000_000,
     )
     proactive_prune_min_result_chars: int = _setting(
         8_000,
@@ -344,10 +286,7 @@ class CompactionPolicy:
         "Prune results above",
         "Only tool results longer than this become one line in a proactive prune.",
         "Short results cost little and are read again.",
-        group="prune",
-        unit="characters",
-        lowest=200,
-        highest=100_000_000,
+        group="prune", unit="characters", lowest=200, highest=100_000_000,
     )
     proactive_prune_min_reclaim_tokens: int = _setting(
         4_096,
@@ -355,10 +294,7 @@ class CompactionPolicy:
         "Prune only if it frees",
         "A proactive prune commits only if it frees this much, and re-arms after as much regrowth.",
         "A smaller gain does not pay for the cache break.",
-        group="prune",
-        unit="tokens",
-        lowest=0,
-        highest=100_000_000,
+        group="prune", unit="tokens", lowest=0, highest=100_000_000,
     )
     resend_reasoning: ResendReasoning = _setting(
         ResendReasoning.NONE,
@@ -366,8 +302,7 @@ class CompactionPolicy:
         "Reasoning sent again",
         "Which reasoning is sent again and counted: none, last_turn, all.",
         "Most providers drop it; counting what is not sent would compact too early.",
-        group="models",
-        words=tuple((word.value, word) for word in ResendReasoning),
+        group="models", words=tuple((word.value, word) for word in ResendReasoning),
     )
     finalize_wait_seconds: int = _setting(
         30,
@@ -375,10 +310,7 @@ class CompactionPolicy:
         "Wait for a pass",
         "How long the next request of a session waits for a running micro pass.",
         "Longer stalls people; shorter sends more requests with the old rows.",
-        group="micro",
-        unit="seconds",
-        lowest=0,
-        highest=3_600,
+        group="micro", unit="seconds", lowest=0, highest=3_600,
     )
     auxiliary: AuxiliaryModel = AuxiliaryModel()
 

@@ -133,7 +133,9 @@ class _Trail:
         self.steps.append(ThresholdStep(what, tokens))
 
 
-def _written_ratio(policy: CompactionPolicy, model: str | None, provider: str | None) -> tuple[float, ThresholdSource]:
+def _written_ratio(
+    policy: CompactionPolicy, model: str | None, provider: str | None
+) -> tuple[float, ThresholdSource]:
     override = _model_ratio(policy.model_thresholds, (model or "").lower(), (provider or "").lower())
     if override is not None:
         return override, ThresholdSource.MODEL_OVERRIDE

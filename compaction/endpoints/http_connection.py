@@ -152,7 +152,9 @@ def _url_of(request: HttpRequest) -> httpx.URL:
         raise EndpointFault(FaultName.ADDRESS_REFUSED, "the host of this address is no valid one") from None
 
 
-def _pool(is_encrypted: bool, surroundings: Surroundings, deadline: Deadline, line: Line) -> httpcore.ConnectionPool:
+def _pool(
+    is_encrypted: bool, surroundings: Surroundings, deadline: Deadline, line: Line
+) -> httpcore.ConnectionPool:
     return httpcore.ConnectionPool(
         ssl_context=surroundings.tls() if is_encrypted else None,
         max_connections=1,
