@@ -10,11 +10,11 @@ from typing import Any
 from django import template
 from django.urls import reverse
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext, pgettext
 
 from compaction.batch_telemetry import BATCH_PREFIX
 from compaction.telemetry import MICRO_PREFIX, PRUNE_PREFIX
-from sessions_app.models import CompactionPass, PassFacts, PassKind, PassOrigin, Session
+from sessions_app.models import CompactionPass, EventKind, PassFacts, PassKind, PassOrigin, Session
 from sessions_app.pages import pass_words
 from sessions_app.pages.flow import SummaryItem
 from sessions_app.pages.ledger import TurnTime
@@ -201,3 +201,23 @@ def session_words(facts: CompactionPass) -> str:
     if facts.cursor_after_position is not None and facts.cursor_after_position != facts.cursor_before_position:
         words.append(gettext("cursor to row %(row)d") % {"row": facts.cursor_after_position})
     return ", ".join(words)
+
+
+@register.filter
+def event_name(kind: str) -> str:
+    """What happened at an event, in the reader's language."""
+    names = {
+        EventKind.APPENDED: pgettext("event", "rows appended"),
+        EventKind.TURN_FINISHED: pgettext("event", "turn finished"),
+        EventKind.PASS: pgettext("event", "pass"),
+        EventKind.REWOUND: pgettext("event", "rewound"),
+        EventKind.RESET: pgettext("event", "begun anew"),
+        EventKind.UNDO: pgettext("event", "pass undone"),
+        EventKind.HELD: pgettext("event", "passes held"),
+        EventKind.RESUMED: pgettext("event", "passes resumed"),
+        EventKind.POLICY: pgettext("event", "settings changed"),
+        EventKind.IMPORTED: pgettext("event", "imported"),
+        EventKind.ENDED: pgettext("event", "ended"),
+        EventKind.FAILED: pgettext("event", "something failed here"),
+    }
+    return names[EventKind(kind)]
