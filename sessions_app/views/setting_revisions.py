@@ -72,12 +72,14 @@ def setting_revert(request: PageRequest, slug: str, number: int) -> HttpResponse
         text = _("Saved as revision {new}: the settings of revision {old} are in force again.")
         messages.success(request, text.format(new=ending.revision.number, old=number))
         return redirect("settings", slug=slug)
-    unchanged = newest is not None and newest.settings == revision.settings
-    text = _("Nothing was changed: these settings are in force already.")
-    if not unchanged:
-        text = _("Nothing was changed: somebody saved meanwhile. Look at what is in force now and decide again.")
-    messages.info(request, text)
+    messages.info(request, _why_unchanged(revision, newest))
     return redirect("setting_revision", slug=slug, number=number)
+
+
+def _why_unchanged(revision: PolicyRevision, newest: PolicyRevision | None) -> str:
+    if newest is not None and newest.settings == revision.settings:
+        return _("Nothing was changed: these settings are in force already.")
+    return _("Nothing was changed: somebody saved meanwhile. Look at what is in force now and decide again.")
 
 
 @require_safe
