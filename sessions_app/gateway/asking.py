@@ -46,11 +46,6 @@ class Asked:
     is_retry: bool = False
 
     @property
-    def has_answers(self) -> bool:
-        """Whether the history holds words of an assistant."""
-        return any(one.is_answer for one in self.told)
-
-    @property
     def prompt_digest(self) -> str:
         """The digest of what stands beside the conversation."""
         return digest_of_texts(*self.prompt, self.tools)

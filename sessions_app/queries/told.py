@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from django.db.models import Q, QuerySet
+from django.db.models import Max, Q, QuerySet
 
 from compaction.messages import RowKind
 from sessions_app.models import MessageRow, RowLifetime, Session, ToldMessage
+
+# So many messages of a history are looked up first: more than come between two requests.
+FIRST_STRETCH: Final = 16
 
 
 def told_rows(session: Session) -> QuerySet[MessageRow]:
@@ -30,20 +34,39 @@ class KnownPrefix:
     ends_in_answer: bool
 
 
-def known_prefixes(project_id: int, prefixes: Iterable[str], most: int = 20) -> list[KnownPrefix]:
+def known_prefixes(project_id: int, prefixes: Sequence[str], most: int = 20) -> Iterator[KnownPrefix]:
     """The sessions of a project whose history shares the longest beginning with the given one, longest first; of
-    equally long ones the newest. prefixes: of each message of the history."""
-    found = ToldMessage.objects.filter(project_id=project_id, prefix__in=list(prefixes))
-    ends = found.order_by("-number", "-session_id").values_list("session_id", "number")
-    known: dict[int, int] = {}
-    for session_id, number in ends.iterator(chunk_size=200):
-        known.setdefault(session_id, number + 1)
-        if len(known) >= most:
-            break
-    ids = list(known)
-    lasts = ToldMessage.objects.filter(session_id__in=ids).order_by("session_id", "-number").distinct("session_id")
-    last_of = {entry.session_id: entry for entry in lasts}
-    return [KnownPrefix(one, known[one], last_of[one].number + 1, last_of[one].is_answer) for one in ids]
+    equally long ones the newest. prefixes: of each message of the history, in order.
+
+    Sought from the end, a stretch at a time: a history that goes on is known almost to its end, and its first words may
+    be those of any number of sessions.
+    """
+    seen: set[int] = set()
+    for stretch in _from_the_end(prefixes):
+        found = ToldMessage.objects.filter(project_id=project_id, prefix__in=stretch).exclude(session_id__in=seen)
+        by_session = found.values("session_id").annotate(last=Max("number")).order_by("-last", "-session_id")
+        known = dict(by_session.values_list("session_id", "last")[: most - len(seen)])
+        seen |= known.keys()
+        yield from _known(known)
+        if len(seen) >= most:
+            return
+
+
+def _from_the_end(prefixes: Sequence[str]) -> Iterator[Sequence[str]]:
+    end, length = len(prefixes), FIRST_STRETCH
+    while end > 0:
+        yield prefixes[max(end - length, 0) : end]
+        end, length = end - length, length * 8
+
+
+def _known(last_number: Mapping[int, int]) -> Iterator[KnownPrefix]:
+    """The sessions with the number of the last message that is known in them, in the same order."""
+    lasts = ToldMessage.objects.filter(session_id__in=last_number).order_by("session_id", "-number")
+    last_of = {entry.session_id: entry for entry in lasts.distinct("session_id")}
+    for session_id, number in last_number.items():
+        # Somebody may be deleting it.
+        if (end := last_of.get(session_id)) is not None:
+            yield KnownPrefix(session_id, number + 1, end.number + 1, end.is_answer)
 
 
 def birth_of(row_key: int) -> tuple[int, int] | None:

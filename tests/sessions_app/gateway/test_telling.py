@@ -4,6 +4,8 @@ import json
 import random
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from gateway_client import assistant, call, live_texts, result, texts_of, user
 from row_builder import COUNTER, RowBuilder
 
@@ -13,6 +15,7 @@ from sessions_app import services
 from sessions_app.gateway.asking import read_asked
 from sessions_app.gateway.places import place
 from sessions_app.models import MessageRow, Session, SessionEvent, ToldMessage, Turn
+from sessions_app.queries.told import known_prefixes
 from sessions_app.queries.totals import counted, recounted
 from sessions_app.services import NewMessage
 from sessions_app.services.rewinding import rewind_session
@@ -221,6 +224,21 @@ def test_going_back_without_a_name_leaves_the_session_alone_and_goes_on_in_a_bra
     assert len(live_texts(session)) == 6
     assert live_texts(branch) == ["one", "first", "two, but otherwise", "else"]
     assert answer(project, "fourth", *TALK, user("four")) == session
+
+
+def test_a_long_history_is_found_at_its_end_and_where_it_was_left_long_ago(project):
+    long = tuple(make(f"{number}") for number in range(30) for make in (user, assistant))
+    session = answer(project, "so", *long, user("last"))
+    others = [answer(project, "elsewhere", long[0], session=f"other {number}") for number in range(25)]
+    known = known_prefixes(project.pk, [one.prefix for one in asked(*long, user("last"), assistant("so")).told])
+    with CaptureQueriesContext(connection) as sought:
+        first = next(known)
+    assert (first.session_id, first.known, first.length, first.ends_in_answer) == (session.pk, 62, 62, True)
+    assert len(sought) == 2, "what many sessions begin with is not looked at"
+    left = answer(project, "branch", *long[:10], *(user(f"anew {number}") for number in range(40)))
+    assert left.parent == session and left not in others
+    newest_first = list(known_prefixes(project.pk, [asked(long[0]).told[0].prefix], most=3))
+    assert [one.session_id for one in newest_first] == [left.pk, others[-1].pk, others[-2].pk]
 
 
 def test_asking_the_last_question_again_replaces_its_answer(project):
