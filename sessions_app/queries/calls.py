@@ -1,4 +1,4 @@
-"""What calls to models came to: sums over the ledger for a session or a project.
+"""What calls to models came to: pages of the ledger of a session, and sums over it.
 
 Sums are of what is known. How many calls did not say stands beside them, so that nobody takes a part for the whole.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, Q, Sum
 
 from sessions_app.models import CallPurpose, ModelCall
 
@@ -33,14 +33,6 @@ class CallTotals:
 
 
 @dataclass(frozen=True, slots=True)
-class PurposeTotals:
-    """The sums of one purpose."""
-
-    purpose: CallPurpose
-    totals: CallTotals
-
-
-@dataclass(frozen=True, slots=True)
 class CallPage:
     """Some calls with their passes, oldest first. next_after: the id to go on behind, None at the end."""
 
@@ -60,25 +52,9 @@ def read_call_page(session_id: int, after: int, limit: int, purpose: CallPurpose
 
 def totals_of_session(session_id: int) -> CallTotals:
     """All calls made for a session."""
-    return _totals(ModelCall.objects.filter(session_id=session_id))
-
-
-def totals_of_project(project_id: int) -> CallTotals:
-    """All calls made for the sessions of a project."""
-    return _totals(ModelCall.objects.filter(session__project_id=project_id))
-
-
-def totals_by_purpose(session_id: int) -> tuple[PurposeTotals, ...]:
-    """The calls of a session by what they were for; purposes without a call are left out."""
-    calls = ModelCall.objects.filter(session_id=session_id)
-    found = (PurposeTotals(purpose, _totals(calls.filter(purpose=purpose))) for purpose in CallPurpose)
-    return tuple(one for one in found if one.totals.calls)
-
-
-def _totals(calls: QuerySet[ModelCall]) -> CallTotals:
     sums = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost_usd", "duration_ms")
     return CallTotals(
-        **calls.aggregate(
+        **ModelCall.objects.filter(session_id=session_id).aggregate(
             calls=Count("id"),
             failed_calls=Count("id", filter=~Q(error="")),
             unpriced_calls=Count("id", filter=Q(cost_usd__isnull=True)),

@@ -16,7 +16,7 @@ from compaction.summarizer import Usage
 from sessions_app import services
 from sessions_app.models import MessageRow, ModelCall
 from sessions_app.pricing import cost_usd
-from sessions_app.queries.calls import totals_by_purpose, totals_of_project, totals_of_session
+from sessions_app.queries.calls import totals_of_session
 from sessions_app.session_policy import policy_of
 from sessions_app.summarizers import operator_rules, summarizer_for_policy
 from tests.compaction.loopback import completion, failure, serving
@@ -176,15 +176,11 @@ def test_sums_tell_what_is_known_and_how_many_calls_did_not_say(talk, rows, proj
     assert (totals.calls, totals.failed_calls) == (calls, calls - 2)
     assert (totals.input_tokens, totals.output_tokens, totals.cached_tokens) == (900, 40, 100)
     assert (totals.cost_usd, totals.unpriced_calls, totals.unreported_calls) == (None, calls, calls - 1)
-    assert totals_of_project(project.pk) == totals
-    [absorbing] = totals_by_purpose(rows.session_id)
-    assert (absorbing.purpose, absorbing.totals) == ("absorb", totals)
 
 
 def test_a_session_without_calls_has_no_sums(rows):
     totals = totals_of_session(rows.session_id)
     assert (totals.calls, totals.input_tokens, totals.cost_usd) == (0, None, None)
-    assert totals_by_purpose(rows.session_id) == ()
 
 
 def test_the_offline_summarizer_costs_nothing_and_uses_no_tokens_of_a_model(talk, rows, project):
