@@ -24,7 +24,9 @@ ADDRESS: Final = "login_address"
 AGENT: Final = "login_agent"
 RENEW_EVERY: Final = timedelta(minutes=1)
 # What open pages fetch when they hear that something happened; nobody need be there.
-OF_PAGES_THEMSELVES: Final = frozenset({"session_updates", "occupancy_json"})
+OF_PAGES_THEMSELVES: Final = frozenset({"session_updates", "occupancy_json", "chat_stream"})
+# Pages a part of which asks for itself anew each second, for as long as something runs: by GET, and marked by htmx.
+ASKING_ANEW: Final = frozenset({"play", "run", "import_job", "endpoint_test", "settings_trial"})
 
 
 def note_login(request: HttpRequest, **_more: Any) -> None:
@@ -51,12 +53,18 @@ class LoginLifetimeMiddleware(MiddlewareMixin):
         session = getattr(request, "session", None)
         if session is None or settings.SESSION_COOKIE_NAME not in request.COOKIES or SESSION_KEY not in session:
             return response
-        place = request.resolver_match
         seen_at = moment_in(session.get(SEEN_AT))
         is_due = seen_at is None or timezone.now() - seen_at > RENEW_EVERY
-        if is_due and (place is None or place.url_name not in OF_PAGES_THEMSELVES):
+        if is_due and not is_of_page_itself(request):
             session[SEEN_AT] = timezone.now().isoformat()
         return response
+
+
+def is_of_page_itself(request: HttpRequest) -> bool:
+    """Whether an open page asks, and nobody need be there."""
+    name = None if request.resolver_match is None else request.resolver_match.url_name
+    is_asked_anew = request.method == "GET" and "HX-Request" in request.headers and name in ASKING_ANEW
+    return is_asked_anew or name in OF_PAGES_THEMSELVES
 
 
 def moment_in(text: object) -> datetime | None:

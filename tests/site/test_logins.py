@@ -17,6 +17,7 @@ from sessions_app.models import AuditAction, AuditEntry, Login, LoginThrottle, M
 from sessions_app.queries.logins import is_login_in_force
 from sessions_app.services.accounts import forget_ended_logins
 from sessions_app.services.login_attempts import OF_ACCOUNT, OF_ADDRESS, forgive_attempts, spend_attempt
+from sessions_app.services.replays import request_replay
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "a long enough password"
@@ -243,6 +244,18 @@ def test_what_an_open_page_asks_by_itself_keeps_nobody_logged_in(person, transac
     Login.objects.update(expire_date=soon)
     assert client.get(f"/s/{session.public_id}/events/?after=0").status_code == 200
     assert Login.objects.get().expire_date == soon
+
+
+def test_a_part_of_a_page_that_asks_for_itself_each_second_keeps_nobody_logged_in(person):
+    session = services.create_session(services.create_project("review", "Review", person))
+    address = f"/s/{session.public_id}/runs/{request_replay(session, 'micro', window_tokens=8_000).pk}/"
+    client = age(person, **{SEEN_AT: timezone.now() - timedelta(minutes=5)})
+    soon = timezone.now() + timedelta(minutes=1)
+    Login.objects.update(expire_date=soon)
+    assert client.get(address, headers={"HX-Request": "true"}).status_code == 200
+    assert Login.objects.get().expire_date == soon
+    assert client.get(address).status_code == 200
+    assert Login.objects.get().expire_date > soon
 
 
 def test_a_login_ends_after_the_longest_time_however_busy_it_is(person):
