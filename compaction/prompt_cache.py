@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Final, NamedTuple, TypeAlias
 
 from compaction.cache_prices import CachePrices
@@ -83,7 +84,10 @@ class BillTotals:
     billed_tokens: float | None
 
 
-class _Segment(NamedTuple):
+NO_BILLS: Final = BillTotals(0, 0, 0, 0, None, None, None, None)
+
+
+class HeldSegment(NamedTuple):
     """Cached tokens up to `end_tokens`, alive since `since_seconds` (None: it can't be known)."""
 
     end_tokens: int
@@ -91,7 +95,7 @@ class _Segment(NamedTuple):
 
 
 # What the provider holds after a request.
-_Held: TypeAlias = tuple[_Segment, ...]
+Held: TypeAlias = tuple[HeldSegment, ...]
 
 
 class MeasuredRequest(NamedTuple):
@@ -137,25 +141,39 @@ def measure_requests(requests: Iterable[SentRequest]) -> Iterator[MeasuredReques
 
 def bill_measured(requests: Iterable[MeasuredRequest], prices: CachePrices) -> Iterator[RequestBill]:
     """The bill of each of a session's measured requests, in order."""
-    held: _Held = ()
+    held: Held = ()
     for request in requests:
-        cached_tokens = _served_tokens(held, request.common_tokens, request.at_seconds, prices)
-        yield _bill(request, cached_tokens, prices)
-        held = _held_after(held, request, cached_tokens, prices)
+        bill, held = bill_next(held, request, prices)
+        yield bill
 
 
-def total_of(bills: Sequence[RequestBill]) -> BillTotals:
+def bill_next(held: Held, request: MeasuredRequest, prices: CachePrices) -> tuple[RequestBill, Held]:
+    """The bill of the next request of a session, and what the provider holds after it. held: after the one before."""
+    cached_tokens = _served_tokens(held, request.common_tokens, request.at_seconds, prices)
+    return _bill(request, cached_tokens, prices), _held_after(held, request, cached_tokens, prices)
+
+
+def total_of(bills: Iterable[RequestBill]) -> BillTotals:
     """The sums of `bills`."""
-    known = [bill for bill in bills if bill.billed_tokens is not None]
+    return reduce(with_bill, bills, NO_BILLS)
+
+
+def with_bill(totals: BillTotals, bill: RequestBill) -> BillTotals:
+    """The sums with one bill more."""
+    requests, unknown = totals.requests + 1, totals.unknown_requests
+    sent_tokens, new_tokens = totals.sent_tokens + bill.sent_tokens, totals.new_tokens + bill.new_tokens
+    if bill.billed_tokens is None:
+        known = (totals.cached_tokens, totals.rebilled_tokens, totals.written_tokens, totals.billed_tokens)
+        return BillTotals(requests, unknown + 1, sent_tokens, new_tokens, *known)
     return BillTotals(
-        requests=len(bills),
-        unknown_requests=len(bills) - len(known),
-        sent_tokens=sum(bill.sent_tokens for bill in bills),
-        new_tokens=sum(bill.new_tokens for bill in bills),
-        cached_tokens=sum(bill.cached_tokens or 0 for bill in known) if known else None,
-        rebilled_tokens=sum(bill.rebilled_tokens or 0 for bill in known) if known else None,
-        written_tokens=sum(bill.written_tokens or 0 for bill in known) if known else None,
-        billed_tokens=sum(bill.billed_tokens or 0.0 for bill in known) if known else None,
+        requests,
+        unknown,
+        sent_tokens,
+        new_tokens,
+        (totals.cached_tokens or 0) + (bill.cached_tokens or 0),
+        (totals.rebilled_tokens or 0) + (bill.rebilled_tokens or 0),
+        (totals.written_tokens or 0) + (bill.written_tokens or 0),
+        (totals.billed_tokens or 0.0) + bill.billed_tokens,
     )
 
 
@@ -169,7 +187,7 @@ def _common_tokens(before: Sequence[SentMessage], now: Sequence[SentMessage]) ->
     return common
 
 
-def _served_tokens(held: _Held, common_tokens: int, now_seconds: float | None, prices: CachePrices) -> int | None:
+def _served_tokens(held: Held, common_tokens: int, now_seconds: float | None, prices: CachePrices) -> int | None:
     """Tokens the cache serves of a request that has `common_tokens` in common with what it holds."""
     held_tokens = held[-1].end_tokens if held else 0
     if prices.kept_tokens(min(common_tokens, held_tokens)) == 0:
@@ -212,25 +230,25 @@ def _repeated_tokens(before: Sequence[SentMessage], now: Sequence[SentMessage]) 
     return repeated
 
 
-def _held_after(held: _Held, request: MeasuredRequest, cached_tokens: int | None, prices: CachePrices) -> _Held:
+def _held_after(held: Held, request: MeasuredRequest, cached_tokens: int | None, prices: CachePrices) -> Held:
     """What the cache holds after `request`: what was read, and everything behind it as written now."""
-    written = _Segment(request.sent_tokens, request.at_seconds)
+    written = HeldSegment(request.sent_tokens, request.at_seconds)
     if not _is_stored(request.sent_tokens, prices):
         return ()
     if prices.ttl_refreshes_on_use:
         # Read or written, each token's time starts again now, so this is known even when the bill is not.
         return (written,)
     if cached_tokens is None:
-        return (_Segment(request.common_tokens, None), written)
+        return (HeldSegment(request.common_tokens, None), written)
     return (*_clipped(held, cached_tokens), written)
 
 
-def _clipped(segments: Sequence[_Segment], end_tokens: int) -> tuple[_Segment, ...]:
-    kept: list[_Segment] = []
+def _clipped(segments: Sequence[HeldSegment], end_tokens: int) -> tuple[HeldSegment, ...]:
+    kept: list[HeldSegment] = []
     begin_tokens = 0
     for segment in segments:
         if begin_tokens >= end_tokens:
             break
-        kept.append(_Segment(min(segment.end_tokens, end_tokens), segment.since_seconds))
+        kept.append(HeldSegment(min(segment.end_tokens, end_tokens), segment.since_seconds))
         begin_tokens = segment.end_tokens
     return tuple(kept)

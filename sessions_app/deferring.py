@@ -17,6 +17,7 @@ RUN_IMPORT: Final = "sessions_app.jobs.run_import"
 RUN_PLAY: Final = "sessions_app.jobs.run_play"
 RUN_ENDPOINT_TEST: Final = "sessions_app.jobs.run_endpoint_test"
 RUN_TRIAL: Final = "sessions_app.jobs.run_trial"
+COUNT_CACHE: Final = "sessions_app.jobs.count_cache"
 
 
 def session_lock(session_id: int) -> str:
@@ -59,3 +60,8 @@ def defer_play(play_id: int, ticket: int, wait_seconds: float) -> None:
 def defer_trial(trial_id: int, project_id: int) -> None:
     """Ask for a trial of settings. Trials of one project run one after the other: a later one ends an earlier one."""
     app.configure_task(RUN_TRIAL, lock=f"trial-{project_id}").defer(trial_id=trial_id)
+
+
+def defer_cache_count(account_id: int, session_id: int) -> None:
+    """Ask for an account of the prompt cache to be carried on. Those of one session are counted one after the other."""
+    app.configure_task(COUNT_CACHE, lock=f"cache-{session_id}").defer(account_id=account_id)

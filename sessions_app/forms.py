@@ -7,8 +7,8 @@ from typing import Any, Final
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from sessions_app.cache_assumption import CacheAssumption, assume
 from sessions_app.models import PassKind, Session
-from sessions_app.pages.cache import CacheAssumption, assume
 from sessions_app.pages.cache_page import CacheView
 from sessions_app.pages.ledger import LedgerFilter
 from sessions_app.pages.next_pass import NextChoice, NextKind

@@ -18,6 +18,7 @@ from procrastinate.contrib.django import app
 
 from compaction.tokens import counter_named
 from sessions_app import clock, deferring
+from sessions_app.cache_counting import carry_on
 from sessions_app.endpoint_tests import run_endpoint_test as run_stored_test
 from sessions_app.finalizing import finalize_turns
 from sessions_app.import_jobs import run_import_job
@@ -108,6 +109,12 @@ def run_trial(trial_id: int) -> None:
 def forget_logins(timestamp: int) -> None:
     """Delete the logins that are over, once an hour."""
     forget_ended_logins()
+
+
+@app.task(name=deferring.COUNT_CACHE)
+def count_cache(account_id: int) -> None:
+    """Carry an account of the prompt cache on. One that is gone needs nothing."""
+    carry_on(account_id)
 
 
 @app.periodic(cron="* * * * * */15")

@@ -6,6 +6,7 @@ live context (`rows`), so every view of a session is a query and nothing is copi
 """
 
 from sessions_app.models.audit import AuditAction, AuditEntry, AuditSource
+from sessions_app.models.cache_accounts import CacheAccount, CacheChunk, CachePassFigures
 from sessions_app.models.calls import CallPurpose, ModelCall
 from sessions_app.models.chat import AnswerStatus, ChatAnswer
 from sessions_app.models.endpoint_tests import EndpointTest
@@ -34,6 +35,9 @@ __all__ = [
     "AuditAction",
     "AuditEntry",
     "AuditSource",
+    "CacheAccount",
+    "CacheChunk",
+    "CachePassFigures",
     "CallPurpose",
     "ChatAnswer",
     "CompactionPass",

@@ -1,22 +1,23 @@
-"""The lives of a session's rows, for the history of its requests.
+"""The lives of a session's rows, for the history of its requests: those that begin or end in a stretch of its events.
 
-Reads one narrow line for each row, so a page of a very long session costs a second; what is worked out from them is
-kept for the newest few sessions, under the event they stood at. A session that goes on has another newest event.
+Reads one narrow line for each row. What stands at events that are over never changes: rows are only born and die later,
+and a life that an undo ended early moves to `RowLifetime`. So a history can be carried on from any event.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
-from django.db.models import F, Func
+from django.db.models import F, Func, Q
 from django.db.models.fields import FloatField
 
 from compaction.messages import Role, RowKind
-from compaction.request_history import RequestHistory, RowLife, read_history
-from sessions_app.models import EventKind, MessageRow, RowLifetime, Session, SessionEvent
+from compaction.request_history import RowLife
+from sessions_app.models import EventKind, MessageRow, RowLifetime, SessionEvent
 
-HISTORIES_KEPT: Final = 8
+# Ids stay far under this, so a place is one number that sorts by position and then by id.
+_ID_BITS: Final = 48
 
 
 class Epoch(Func):
@@ -27,25 +28,42 @@ class Epoch(Func):
     output_field = FloatField()
 
 
-def history_of(session: Session) -> RequestHistory:
-    """All requests and changes of a session as it is now, in three queries, or in none when they are known."""
-    return _history(session.pk, session.public_id, session.last_seq, session.fixed_overhead_tokens or 0)
+def place_of(position: int, row_id: int) -> int:
+    """The place of a row in the order of all rows of its session."""
+    return (position << _ID_BITS) + row_id
 
 
-@lru_cache(maxsize=HISTORIES_KEPT)
-def _history(session_id: int, public_id: str, last_seq: int, overhead_tokens: int) -> RequestHistory:
-    """The public id belongs to the key: the database of a test begins to count sessions anew."""
-    resets = SessionEvent.objects.filter(session_id=session_id, kind=EventKind.RESET).values_list("seq", flat=True)
-    return read_history(_lives(session_id), fixed_overhead_tokens=overhead_tokens, reset_seqs=tuple(resets))
+def position_at(place: int) -> int:
+    """The position that a place stands for."""
+    return place >> _ID_BITS
 
 
-def _lives(session_id: int) -> list[RowLife]:
-    stored = MessageRow.objects.filter(session_id=session_id).order_by("position", "id")
-    columns = ("id", "born_seq", "died_seq", "tokens", "made_by_id", "archived_by_id", "role", "kind", "at_seconds")
-    lives = [
-        RowLife(
+def lives_between(session_id: int, after: int, through: int) -> list[RowLife]:
+    """Every life that begins or ends at an event behind `after`, up to `through`; in two queries."""
+    born = Q(born_seq__gt=after, born_seq__lte=through)
+    rows = MessageRow.objects.filter(session_id=session_id).filter(born | Q(died_seq__gt=after, died_seq__lte=through))
+    columns = ("id", "position", "born_seq", "died_seq", "tokens", "made_by_id", "archived_by_id", "role", "kind")
+    found = rows.annotate(at_seconds=Epoch(F("at"))).values_list(*columns, "at_seconds").iterator(5_000)
+    # Earlier lives are read last: one that an undo moves in between is seen twice then, and never missed.
+    ended = RowLifetime.objects.filter(session_id=session_id, died_seq__gt=after, born_seq__lte=through)
+    of_row = ("row__tokens", "row__made_by_id", "archived_by_id", "row__role", "row__kind")
+    earlier = ended.annotate(at_seconds=Epoch(F("row__at"))).values_list(
+        "row_id", "row__position", "born_seq", "died_seq", *of_row, "at_seconds"
+    )
+    return list(_once([*_lives(found), *_lives(earlier)]))
+
+
+def reset_seqs(session_id: int, after: int, through: int) -> tuple[int, ...]:
+    """The events of a stretch at which the conversation began anew."""
+    resets = SessionEvent.objects.filter(session_id=session_id, kind=EventKind.RESET, seq__gt=after, seq__lte=through)
+    return tuple(resets.values_list("seq", flat=True))
+
+
+def _lives(found: Iterable[Any]) -> Iterator[RowLife]:
+    for row_id, position, born_seq, died_seq, tokens, made_by_id, archived_by_id, role, kind, at_seconds in found:
+        yield RowLife(
             row_id=row_id,
-            place=place,
+            place=place_of(position, row_id),
             born_seq=born_seq,
             died_seq=died_seq,
             tokens=tokens,
@@ -54,27 +72,7 @@ def _lives(session_id: int) -> list[RowLife]:
             is_reply=made_by_id is None and role == Role.ASSISTANT and kind == RowKind.MESSAGE,
             at_seconds=None if at_seconds is None else float(at_seconds),
         )
-        for place, (
-            row_id,
-            born_seq,
-            died_seq,
-            tokens,
-            made_by_id,
-            archived_by_id,
-            role,
-            kind,
-            at_seconds,
-        ) in enumerate(stored.annotate(at_seconds=Epoch(F("at"))).values_list(*columns).iterator(5_000))
-    ]
-    return [*lives, *_earlier_lives(session_id, lives)]
 
 
-def _earlier_lives(session_id: int, lives: list[RowLife]) -> list[RowLife]:
-    """What rows lived before an undo revived them."""
-    ended = RowLifetime.objects.filter(session_id=session_id)
-    found = list(ended.values_list("row_id", "born_seq", "died_seq", "archived_by_id"))
-    by_id = {life.row_id: life for life in lives} if found else {}
-    return [
-        by_id[row_id]._replace(born_seq=born_seq, died_seq=died_seq, is_by_pass=archived_by_id is not None)
-        for row_id, born_seq, died_seq, archived_by_id in found
-    ]
+def _once(lives: list[RowLife]) -> Iterator[RowLife]:
+    return iter({(life.row_id, life.born_seq): life for life in lives}.values())

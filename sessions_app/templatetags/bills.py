@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from django import template
 from django.utils.translation import gettext, ngettext
 
@@ -24,12 +22,6 @@ def share_of(tokens: int, whole: int) -> float:
 def widest(strips: PassStrips) -> int:
     """The size all three strips of a pass are drawn against."""
     return max(strips.before.sent_tokens, strips.after.sent_tokens)
-
-
-@register.filter
-def last_running(running: Sequence[float | None]) -> float | None:
-    """The newest running total; nothing has cost nothing."""
-    return running[-1] if running else 0.0
 
 
 @register.filter

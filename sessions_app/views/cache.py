@@ -11,11 +11,14 @@ from django.views.decorators.http import require_safe
 from compaction.cache_prices import shipped_price_table
 from compaction.economics import money
 from sessions_app.access import get_session
+from sessions_app.cache_assumption import CacheAssumption
+from sessions_app.cache_counting import is_short
 from sessions_app.forms import CacheForm
 from sessions_app.models import Session
-from sessions_app.pages.cache import CacheAssumption, CacheReader
+from sessions_app.pages.cache_export import all_passes, all_requests
 from sessions_app.pages.cache_page import CacheView, read_cache_page
 from sessions_app.pages.session_head import read_head
+from sessions_app.services.cache_accounts import wanted_account
 from sessions_app.views.csv_answer import csv_answer
 from sessions_app.views.page_request import PageRequest
 
@@ -36,17 +39,18 @@ PASS_COLUMNS = (
 
 @require_safe
 def cache(request: PageRequest, public_id: str) -> HttpResponse:
-    """The tab under the chosen prices."""
+    """The tab under the chosen prices. A long session is counted in the background."""
     found = get_session(request.user, public_id)
     form = CacheForm(request.GET)
-    view = form.cache_view(found)
+    view, assumption = form.cache_view(found), form.assumption(found)
+    account = None if is_short(found) else wanted_account(found, assumption)
     context = {
         "section": "sessions",
         "tab": "cache",
         "session": found,
         "head": read_head(found),
         "tables": shipped_price_table(),
-        "page": read_cache_page(found, form.assumption(found), view, form.before_number()),
+        "page": read_cache_page(found, assumption, view, form.before_number(), account),
     }
     return render(request, "session/cache.html", context)
 
@@ -64,7 +68,7 @@ def cache_csv(request: PageRequest, public_id: str) -> StreamingHttpResponse:
 def request_lines(session: Session, assumption: CacheAssumption) -> Iterator[tuple[object, ...]]:
     """The head and one line for each request; unknown is empty."""
     yield REQUEST_COLUMNS
-    for number, one in enumerate(CacheReader(session, assumption).figures().requests, start=1):
+    for number, one in enumerate(all_requests(session, assumption), start=1):
         bill = one.bill
         yield (
             *(number, one.seq, one.reply_id, bill.sent_tokens, bill.cached_tokens, bill.rebilled_tokens),
@@ -77,7 +81,7 @@ def request_lines(session: Session, assumption: CacheAssumption) -> Iterator[tup
 def pass_lines(session: Session, assumption: CacheAssumption) -> Iterator[tuple[object, ...]]:
     """The head and one line for each pass; unknown is empty."""
     yield PASS_COLUMNS
-    for one in CacheReader(session, assumption).passes():
+    for one in all_passes(session, assumption):
         made_by, strips, economics = one.made_by, one.strips, one.economics
         truncated = strips.truncated if strips else None
         sizes = (strips.before.sent_tokens, strips.after.sent_tokens) if strips else (None, None)

@@ -16,8 +16,9 @@ from compaction.cache_prices import shipped_price_table
 from compaction.economics import BreakEven, Verdict, money
 from compaction.prompt_cache import SentMessage, SentRequest, bill_requests
 from sessions_app import services
+from sessions_app.cache_assumption import assume
 from sessions_app.models import CompactionPass, MemberRole, MessageRow
-from sessions_app.pages.cache import CacheReader, assume
+from sessions_app.pages.cache import CacheReader
 from sessions_app.queries.moments import row_ids_as_of
 
 pytestmark = pytest.mark.django_db
@@ -87,8 +88,8 @@ def test_bills_are_those_of_the_contexts_that_were_sent(session, rows):
         messages = (overhead, *(SentMessage(pk, stored[pk].tokens) for pk in ids))
         sent.append(SentRequest(messages, reply.at.timestamp()))
     prices = shipped_price_table().named("anthropic-5m")
-    found = figures_of(rows.session).figures()
-    assert [one.bill for one in found.requests] == list(bill_requests(sent, prices))
+    found = figures_of(rows.session).requests()
+    assert [one.bill for one in found] == list(bill_requests(sent, prices))
 
 
 def born(row):
@@ -130,8 +131,7 @@ def test_after_the_cache_expired_a_pass_costs_its_summarizer_alone(session, rows
 def test_where_times_are_missing_bills_are_unknown_and_said_to_be_so(client, session, rows):
     talk(rows, 4)
     MessageRow.objects.filter(session=session).update(at=None)
-    found = figures_of(rows.session).figures()
-    assert found.comparison.ahead_tokens is None
+    assert figures_of(rows.session).bills.ahead_tokens is None
     html = page(client, f"/s/{session.public_id}/cache/?table=anthropic-5m")
     assert "is unknown: the times of" in html
     assumed = page(client, f"/s/{session.public_id}/cache/?table=anthropic-5m&pauses=none")
@@ -158,7 +158,7 @@ def test_a_summarizer_whose_price_is_unknown_makes_the_verdict_unknown_and_leave
     )
     html = page(client, f"/s/{session.public_id}/cache/?table=anthropic-5m&model=gpt-5.2")
     assert "what the summarizer of 1 pass cost is unknown" in html
-    assert figures_of(rows.session).figures().totals.billed_tokens is not None
+    assert figures_of(rows.session).bills.totals.billed_tokens is not None
 
 
 def test_a_summarizer_that_is_the_model_itself_is_billed_at_its_prices(session, rows):
