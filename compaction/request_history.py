@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntFlag
 from typing import NamedTuple, TypeAlias
@@ -219,7 +219,7 @@ class _Way:
 
     def __init__(self, overhead_tokens: int, last_place: int, has_sent: bool) -> None:
         self._overhead_tokens = overhead_tokens
-        self._sizes = _Beginnings(())
+        self._sizes = _Beginnings({})
         self._live_tokens = 0
         # Of the event that is gone through: the first place where it changed more than the end.
         self._first_change: int | None = None
@@ -245,9 +245,9 @@ class _Way:
 
     def make_room(self, lives: Iterable[RowLife]) -> None:
         """Have a place for every row that lives or is about to."""
-        self._sizes = _Beginnings({*(row.place for row in self.live.values()), *(life.place for life in lives)})
-        for row in self.live.values():
-            self._sizes.add(row.place, row.tokens)
+        sizes = {life.place: 0 for life in lives}
+        sizes.update((row.place, row.tokens) for row in self.live.values())
+        self._sizes = _Beginnings(sizes)
 
     @property
     def tokens(self) -> int:
@@ -311,11 +311,15 @@ class _Way:
 
 
 class _Beginnings:
-    """Sizes of beginnings: a Fenwick tree of tokens over the places that there are."""
+    """Sizes of beginnings: a Fenwick tree of tokens over the places that there are. sizes: tokens by place."""
 
-    def __init__(self, places: Iterable[int]) -> None:
-        self._places = sorted(places)
-        self._sums = [0] * (len(self._places) + 1)
+    def __init__(self, sizes: Mapping[int, int]) -> None:
+        self._places = sorted(sizes)
+        self._sums = [0, *(sizes[place] for place in self._places)]
+        for index in range(1, len(self._sums)):
+            above = index + (index & -index)
+            if above < len(self._sums):
+                self._sums[above] += self._sums[index]
 
     def add(self, place: int, tokens: int) -> None:
         """Put `tokens` more at `place`, one of the places."""

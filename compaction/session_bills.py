@@ -21,7 +21,7 @@ from compaction.request_history import HistoryChange, HistoryRequest, RequestHis
 # Running totals are sums of floats; a billionth of a token is no difference.
 _NOTHING_TOKENS: Final = 1e-9
 # Of a curve this many points are kept, and at least half of them.
-MOST_POINTS: Final = 800
+MOST_POINTS: Final = 400
 
 
 class BilledRequest(NamedTuple):

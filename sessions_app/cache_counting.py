@@ -13,7 +13,7 @@ from typing import Final
 
 from compaction.economics import summarizer_bill
 from compaction.request_history import HistoryState, HistoryWalk
-from compaction.session_bills import BillsState, HeldPass, ToldBills, tell_bills
+from compaction.session_bills import BilledRequest, BillsState, HeldPass, PassFigures, ToldBills, tell_bills
 from compaction.summarizer import Usage
 from sessions_app.cache_assumption import CacheAssumption, assume, fingerprint_of
 from sessions_app.cache_packing import unpack_bills, unpack_history
@@ -49,7 +49,9 @@ def is_short(session: Session) -> bool:
 
 def count_at_once(session: Session, assumption: CacheAssumption) -> ToldBills:
     """All bills of a short session."""
-    requests, passes, state = [], {}, BillsState()
+    requests: list[BilledRequest] = []
+    passes: dict[int, PassFigures] = {}
+    state = BillsState()
     for step in count_on(session, assumption, HistoryState(), state):
         requests += step.told.requests
         passes.update({one.number: one for one in step.told.passes})
