@@ -208,7 +208,7 @@ def test_another_fixed_overhead_is_another_question(rows):
     assert_is_as_counted_at_once(rows.session)
 
 
-def test_the_page_of_a_counted_session_makes_as_many_queries_however_long_it_is(client, project, monkeypatch):
+def test_the_page_of_a_counted_session_makes_no_more_queries_for_a_longer_one(client, project, monkeypatch):
     monkeypatch.setattr(cache_counting, "ROWS_AT_ONCE", 0)
     shown(client, "/")
     counts = []
@@ -221,7 +221,7 @@ def test_the_page_of_a_counted_session_makes_as_many_queries_however_long_it_is(
             with CaptureQueriesContext(connection) as captured:
                 shown(client, f"/s/{rows.session.public_id}/cache/?table={TABLE}&view={view}")
             counts.append(len(captured))
-    assert counts[:2] == counts[2:]
+    assert counts[2] <= counts[0] and counts[3] <= counts[1]
     assert max(counts) <= 40
 
 
