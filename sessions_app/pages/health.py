@@ -32,6 +32,7 @@ LOW_DISK_BYTES = 1_000_000_000
 LATE_JOB = timedelta(minutes=2)
 MOST_FAILURES = 20
 NEWEST_CALLS = 20
+NEWEST_SESSIONS = 100
 
 
 class State(StrEnum):
@@ -148,8 +149,7 @@ def all_model_calls() -> tuple[State, str]:
 
 def model_calls(visible: QuerySet[Session]) -> tuple[State, str]:
     """The newest calls of the reader's sessions: when half of them failed, something is wrong with an endpoint."""
-    own = ModelCall.objects.filter(session__in=visible).order_by("-id")
-    newest = list(own.values_list("error", flat=True)[:NEWEST_CALLS])
+    newest = newest_call_errors(visible)
     failed = [error for error in newest if error]
     if not newest:
         return State.GOOD, _("none yet")
@@ -158,6 +158,22 @@ def model_calls(visible: QuerySet[Session]) -> tuple[State, str]:
         return State.GOOD, text.format(len(newest))
     words = _("{} of the newest {} failed, last with: {}").format(len(failed), len(newest), words_of_reason(failed[0]))
     return (State.WARNING if 2 * len(failed) >= len(newest) else State.GOOD), words
+
+
+# A look into each session by its index: over the whole ledger, a reader with few sessions would wait for everybody's.
+NEWEST_ERRORS_QUERY = """
+SELECT call.error FROM unnest(%(sessions)s::bigint[]) AS session(id) CROSS JOIN LATERAL (
+    SELECT id, error FROM sessions_app_modelcall WHERE session_id = session.id ORDER BY id DESC LIMIT %(most)s
+) AS call ORDER BY call.id DESC LIMIT %(most)s
+"""
+
+
+def newest_call_errors(visible: QuerySet[Session]) -> list[str]:
+    """Why the newest calls of the newest sessions failed, newest first; empty for one that was answered."""
+    sessions = list(visible.order_by("-listed_at", "-id").values_list("pk", flat=True)[:NEWEST_SESSIONS])
+    with connection.cursor() as cursor:
+        cursor.execute(NEWEST_ERRORS_QUERY, {"sessions": sessions, "most": NEWEST_CALLS})
+        return [error for (error,) in cursor.fetchall()]
 
 
 def token_counter() -> tuple[State, str]:

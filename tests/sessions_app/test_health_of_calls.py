@@ -4,6 +4,7 @@ import pytest
 from django.utils import timezone
 
 from compaction.summarizer import Reply
+from sessions_app import services
 from sessions_app.models import CallPurpose, Session
 from sessions_app.pages.health import State, model_calls
 from sessions_app.services import CallMade, record_calls
@@ -39,3 +40,13 @@ def test_a_single_failure_is_told_and_half_of_all_is_a_warning(session):
 def test_only_the_newest_calls_count(session):
     record(session, *["timeout"] * 30, *[""] * 20)
     assert model_calls(Session.objects.all()) == (State.GOOD, "the newest 20 calls were all answered")
+
+
+def test_calls_of_all_sessions_of_the_reader_count_and_nobody_elses(project, session):
+    other = services.create_session(project)
+    stranger = services.create_session(services.create_project("other", "Other"))
+    record(session, "")
+    record(other, "timeout")
+    record(stranger, *["http_500"] * 20)
+    told = "1 of the newest 2 failed, last with: the summarizer gave no reply in time"
+    assert model_calls(Session.objects.filter(project=project)) == (State.WARNING, told)
