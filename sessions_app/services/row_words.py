@@ -46,9 +46,20 @@ class IndexedBatch:
 def index_missing_rows(after_id: int = 0) -> Iterator[IndexedBatch]:
     """Write the words of all rows that have none, a batch and a transaction at a time.
 
-    Whatever is interrupted goes on where it was, or at the first row without words. Rows that others write meanwhile
-    are no concern of this.
+    Whatever is interrupted goes on where it was, or at the first row without words. Rows that a pass is just taking
+    out are passed over and met by another walk, until one finds none.
     """
+    has_found = True
+    while has_found:
+        has_found = False
+        for batch in _walk(after_id):
+            has_found = True
+            yield batch
+        after_id = 0
+
+
+def _walk(after_id: int) -> Iterator[IndexedBatch]:
+    """Write the words of the rows behind `after_id` that have none and that nobody holds."""
     while True:
         with transaction.atomic():
             rows = list(_rows_without_words(after_id))

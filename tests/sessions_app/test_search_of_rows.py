@@ -4,6 +4,7 @@ import re
 from html import unescape
 from io import StringIO
 
+import psycopg
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
@@ -262,6 +263,19 @@ def test_rows_without_words_are_indexed_in_batches_and_an_interrupted_run_goes_o
     call_command("index_rows", stdout=said)
     assert said.getvalue().endswith("Every row is indexed already.\n")
     assert found(client, "question") == [session.public_id]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_row_that_a_pass_was_just_taking_out_is_indexed_by_another_walk(session, rows, database_url):
+    rows.turns(1)
+    RowWords.objects.all()._raw_delete("default")
+    with psycopg.connect(database_url) as passing:
+        passing.execute("update sessions_app_messagerow set died_seq = 99 where position = 1")
+        batches = services.row_words.index_missing_rows()
+        assert next(batches).rows == 3
+        passing.rollback()
+    assert [batch.rows for batch in batches] == [1]
+    assert rows_without_words() == 0
 
 
 def test_a_result_of_five_megabytes_is_found_by_its_beginning_and_its_end(client, session, rows):
