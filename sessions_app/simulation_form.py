@@ -22,6 +22,7 @@ from compaction.threshold import Window, effective_threshold
 from sessions_app.models import Session
 from sessions_app.pages.outlook import Outlook
 from sessions_app.session_policy import blocks_of
+from sessions_app.translated import translated
 
 POLICY_WORDS: Final = {
     ReplayPolicy.MICRO: gettext_lazy("micro: after each turn, absorb the oldest exchange into a rolling summary"),
@@ -73,7 +74,7 @@ class SimulationForm(forms.Form):
         for name, setting in COMPRESSION_SETTINGS:
             if setting.key in SETTINGS:
                 self.fields[setting.key] = setting_field(setting, getattr(outlook.policy, name))
-                self.fields[setting.key].label = setting.label or setting.key
+                self.fields[setting.key].label = _(setting.label) if setting.label else setting.key
                 self.fields[setting.key].help_text = setting.meaning
 
     def clean(self) -> dict[str, Any]:
@@ -88,7 +89,7 @@ class SimulationForm(forms.Form):
         reading = CompactionPolicy.from_mapping(self._blocks(asked))
         for problem in reading.errors:
             key = problem.key.rpartition(".")[2]
-            self.add_error(key if key in self.fields else None, problem.message)
+            self.add_error(key if key in self.fields else None, translated(problem.message))
         refusal = self._refusal(reading.policy, asked.get("window_tokens") or self._window.context_tokens)
         if refusal and not self.errors:
             self.add_error("threshold", refusal)
@@ -98,7 +99,8 @@ class SimulationForm(forms.Form):
         """Why no pass could ever work: the threshold lies below what every request carries anyway."""
         overhead = self._session.fixed_overhead_tokens or 0
         window = Window(window_tokens)
-        return effective_threshold(policy, window, model=self._session.model, fixed_overhead_tokens=overhead).refusal
+        threshold = effective_threshold(policy, window, model=self._session.model, fixed_overhead_tokens=overhead)
+        return translated(threshold.refusal)
 
     def simulation(self) -> Simulation:
         """What a valid form asks for."""

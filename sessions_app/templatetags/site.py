@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.utils import formats, timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext, ngettext, pgettext
+from django.utils.translation import get_language, gettext, pgettext
 
 from sessions_app.access import may_write
 from sessions_app.languages import other_languages
@@ -176,10 +176,10 @@ def ago_words(local: datetime, now: datetime) -> str:
         return gettext("now")
     if elapsed < timedelta(hours=1):
         minutes = int(elapsed.total_seconds() // 60)
-        return ngettext("%(minutes)d min", "%(minutes)d min", minutes) % {"minutes": minutes}
+        return gettext("%(minutes)d min") % {"minutes": minutes}
     if elapsed < timedelta(hours=24) and local.date() == now.date():
         hours = int(elapsed.total_seconds() // 3600)
-        return ngettext("%(hours)d h", "%(hours)d h", hours) % {"hours": hours}
+        return gettext("%(hours)d h") % {"hours": hours}
     if local.date() == now.date() - timedelta(days=1):
         return gettext("yesterday")
     shape = pgettext("date format", "j M") if local.year == now.year else pgettext("date format", "j M Y")

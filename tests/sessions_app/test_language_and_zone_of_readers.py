@@ -101,3 +101,16 @@ def test_the_overview_of_a_project_tells_its_settings_and_roles_in_the_readers_l
     assert "<b>微压缩</b>" in html and "每轮结束后，把最早的交互段折叠进滚动摘要。" in html
     assert '<td class="soft">所有者</td>' in html
     assert ">密钥<" in html and "Micro compaction" not in html
+
+
+def test_a_simulation_tells_its_settings_and_what_is_wrong_with_them_in_the_readers_language(client, session):
+    client.cookies["hermes_sessions_language"] = "zh-hans"
+    asked = {"policy": "micro", "window_tokens": "100000", "threshold": "7"}
+    html = client.post(f"/s/{session.public_id}/runs/", asked).content.decode()
+    assert "每 n 个结束的轮次进行一次微压缩。" in html and "Run a micro pass" not in html
+    assert "超出范围：应在" in html
+
+
+def test_counts_whose_words_are_the_same_for_one_and_many_are_told_in_the_readers_language(client):
+    client.cookies["hermes_sessions_language"] = "zh-hans"
+    assert "您参与的有 1 个" in client.get("/p/").content.decode()
