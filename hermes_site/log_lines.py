@@ -5,9 +5,14 @@ figures, never the text of a session.
 """
 
 import re
+import sys
+import traceback
+from collections.abc import MutableMapping
 from typing import Any
 
 import structlog
+
+from sessions_app.passes.faults import has_words_of_database
 
 SHARED_PROCESSORS: list[Any] = [
     structlog.contextvars.merge_contextvars,
@@ -27,6 +32,19 @@ def hide_login_tokens(_logger: Any, _method: str, line: str) -> str:
     return LOGIN_TOKEN.sub(r"\1[hidden]", line)
 
 
+def hide_words_of_database(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """The event without what the database says of an error, which quotes rows: where it happened and its type stay."""
+    told = event.get("exc_info")
+    error = told[1] if isinstance(told, tuple) else told if isinstance(told, BaseException) else None
+    if told is True:
+        error = sys.exc_info()[1]
+    if error is not None and has_words_of_database(error):
+        del event["exc_info"]
+        frames = "".join(traceback.format_tb(error.__traceback__))
+        event["exception"] = f"{frames}{type(error).__name__} (its words are not logged: they may quote rows)"
+    return event
+
+
 def logging_settings(shape: str, level: str) -> dict[str, Any]:
     """The value of Django's LOGGING. `shape` is "line" or "json"."""
     structlog.configure(
@@ -44,6 +62,7 @@ def logging_settings(shape: str, level: str) -> dict[str, Any]:
                 "foreign_pre_chain": SHARED_PROCESSORS,
                 "processors": [
                     structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                    hide_words_of_database,
                     *renderers(shape),
                     hide_login_tokens,
                 ],

@@ -12,10 +12,11 @@ from django.db import Error
 
 def traceback_for_log(error: BaseException) -> BaseException | None:
     """`error` for a log line's `exc_info`; None when the database's words would come with it."""
-    return None if _has_words_of_database(error) else error
+    return None if has_words_of_database(error) else error
 
 
-def _has_words_of_database(error: BaseException) -> bool:
+def has_words_of_database(error: BaseException) -> bool:
+    """Whether the database said this, or something from which it came."""
     met: set[int] = set()
     waiting = [error]
     while waiting:

@@ -6,6 +6,7 @@ import logging.config
 from datetime import timedelta
 
 import pytest
+from django.db import connection, transaction
 
 from hermes_site.log_lines import logging_settings
 from sessions_app.services.login_links import issue_login_link
@@ -42,3 +43,34 @@ def test_the_secret_of_a_login_link_is_in_no_line_about_a_request(client, django
         lines = heard.getvalue()
         assert lines.count("/login/once/[hidden]") >= 2
         assert token not in lines
+
+
+# In no line of code below: a traceback shows those.
+SAID = "what somebody said"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("shape", ["line", "json"])
+def test_what_the_database_says_of_an_error_is_in_no_line_but_where_it_happened_is(shape):
+    logger, heard = logging.getLogger("of.this.test"), io.StringIO()
+    handler = logging.StreamHandler(heard)
+    handler.setFormatter(formatter(shape))
+    logger.addHandler(handler)
+    try:
+        store_words(SAID)
+    except RuntimeError:
+        logger.exception("it failed")
+    logger.error("another one", exc_info=ValueError("our own words"))
+    logger.removeHandler(handler)
+    lines = heard.getvalue()
+    assert "it failed" in lines and "store_words" in lines and "RuntimeError" in lines
+    assert SAID not in lines
+    assert "our own words" in lines
+
+
+def store_words(words):
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("select %s::text::int", [words])
+    except Exception as error:
+        raise RuntimeError("stored nothing") from error
