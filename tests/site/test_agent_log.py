@@ -62,6 +62,7 @@ def test_other_handlers_get_the_line_as_it_was(log, home):
 def test_a_log_that_cannot_be_written_stops_nothing(log, home):
     (home / "logs").write_text("in the way")
     log.info(LINE)
+    assert (home / "logs").read_text() == "in the way"
 
 
 def test_passes_are_logged_there():
