@@ -8,9 +8,11 @@ import uvicorn
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
-from row_builder import RowBuilder
+from row_builder import NewMessage, RowBuilder
+from talk import Talk
 from websockets.sync.client import connect
 
+from compaction.messages import Message, Role
 from sessions_app import services
 from sessions_app.models import MemberRole
 
@@ -55,6 +57,20 @@ def web_port(db):
     server.should_exit = True
     thread.join(PATIENCE_SECONDS)
     assert not thread.is_alive()
+
+
+@pytest.fixture
+def talk(rows):
+    """A talk with a system prompt, told turn by turn."""
+    rows.append(NewMessage(Message(Role.SYSTEM, "rules")))
+    return Talk(rows)
+
+
+@pytest.fixture
+def owner(project):
+    person = User.objects.create_user("olga")
+    services.add_member(project, person, MemberRole.OWNER)
+    return person
 
 
 @pytest.fixture

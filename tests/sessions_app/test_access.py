@@ -5,16 +5,9 @@ from django.http import Http404
 from row_builder import assistant, user
 
 from sessions_app import access, services
-from sessions_app.models import ImportJob, MemberRole, ReplayRun
+from sessions_app.models import ImportJob, ReplayRun
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def owner(project):
-    person = User.objects.create_user("olga")
-    services.add_member(project, person, MemberRole.OWNER)
-    return person
 
 
 def member(project, role):

@@ -6,11 +6,10 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 from django.utils import timezone
-from row_builder import NewMessage, user
-from talk import Talk, passes
+from row_builder import user
+from talk import passes
 
 from compaction.endpoints.gates import PROCESS_GATES
-from compaction.messages import Message, Role
 from compaction.summarizer import Reply
 from sessions_app import services
 from sessions_app.main_model.answering import answer_session
@@ -36,12 +35,6 @@ def loopback_is_allowed(settings):
 @pytest.fixture
 def session(project):
     return services.create_session(project, window_tokens=8_000, model="claude-sonnet-4")
-
-
-@pytest.fixture
-def talk(rows):
-    rows.append(NewMessage(Message(Role.SYSTEM, "rules")))
-    return Talk(rows)
 
 
 def save(project, policy):

@@ -55,13 +55,6 @@ def no_thread_is_left():
 
 
 @pytest.fixture
-def owner(project):
-    person = User.objects.create_user("olga")
-    services.add_member(project, person, MemberRole.OWNER)
-    return person
-
-
-@pytest.fixture
 def page(client, owner):
     client.force_login(owner)
     return client

@@ -5,11 +5,10 @@ import logging
 
 import pytest
 from django.db import connection
-from row_builder import COUNTER, NewMessage
-from talk import SUMMARY, Talk, passes
+from row_builder import COUNTER
+from talk import SUMMARY, passes
 
 from compaction.batch_telemetry import BATCH_PREFIX
-from compaction.messages import Message, Role
 from compaction.scripted import ScriptedSummarizer
 from compaction.summarizer import Purpose, Reply
 from sessions_app import services
@@ -38,12 +37,6 @@ def project(project):
 @pytest.fixture
 def session(project):
     return services.create_session(project, window_tokens=WINDOW_TOKENS, model="main")
-
-
-@pytest.fixture
-def talk(rows):
-    rows.append(NewMessage(Message(Role.SYSTEM, "rules")))
-    return Talk(rows)
 
 
 def fill(talk, words=120, up_to_tokens=THRESHOLD_TOKENS):

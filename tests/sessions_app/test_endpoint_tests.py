@@ -37,13 +37,6 @@ def rules():
 
 
 @pytest.fixture
-def owner(project):
-    person = User.objects.create_user("olga")
-    services.add_member(project, person, MemberRole.OWNER)
-    return person
-
-
-@pytest.fixture
 def page(client, owner):
     client.force_login(owner)
     return client

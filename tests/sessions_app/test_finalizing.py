@@ -33,12 +33,6 @@ def session(project):
     return services.create_session(project, window_tokens=8_000, model="main")
 
 
-@pytest.fixture
-def talk(rows):
-    rows.append(NewMessage(Message(Role.SYSTEM, "rules")))
-    return Talk(rows)
-
-
 def test_passes_begin_when_the_tail_is_full_and_keep_the_context_steady(talk, rows):
     talk.turns(12)
     done = passes(rows)

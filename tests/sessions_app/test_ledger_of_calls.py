@@ -6,12 +6,11 @@ from decimal import Decimal
 
 import pytest
 from django.db import connection
-from row_builder import COUNTER, NewMessage
-from talk import Talk, passes
+from row_builder import COUNTER
+from talk import passes
 
 from compaction.endpoints.gates import PROCESS_GATES
 from compaction.extractive import ExtractiveSummarizer
-from compaction.messages import Message, Role
 from compaction.summarizer import Usage
 from sessions_app import services
 from sessions_app.models import MessageRow, ModelCall
@@ -44,12 +43,6 @@ def loopback_is_allowed(settings):
 @pytest.fixture
 def session(project):
     return services.create_session(project, window_tokens=WINDOW_TOKENS, model="main")
-
-
-@pytest.fixture
-def talk(rows):
-    rows.append(NewMessage(Message(Role.SYSTEM, "rules")))
-    return Talk(rows)
 
 
 def use_endpoint(project, talk, url, **compression):

@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth.models import User
 from row_builder import NewMessage, assistant, user
-from talk import Talk, passes
+from talk import passes
 
 from compaction.messages import Message, Role
 from compaction.scripted import ScriptedSummarizer
@@ -40,12 +40,6 @@ def page(client, project):
         return response.content.decode()
 
     return read
-
-
-@pytest.fixture
-def talk(rows):
-    rows.append(NewMessage(Message(Role.SYSTEM, "rules")))
-    return Talk(rows)
 
 
 def over_threshold(talk):

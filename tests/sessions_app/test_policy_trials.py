@@ -21,13 +21,6 @@ URL = "/p/review/settings/"
 
 
 @pytest.fixture
-def owner(project):
-    person = User.objects.create_user("olga")
-    services.add_member(project, person, MemberRole.OWNER)
-    return person
-
-
-@pytest.fixture
 def client(owner):
     client = Client()
     client.force_login(owner)

@@ -52,13 +52,6 @@ def session(project):
 
 
 @pytest.fixture
-def owner(project):
-    person = User.objects.create_user("olga")
-    services.add_member(project, person, MemberRole.OWNER)
-    return person
-
-
-@pytest.fixture
 def page(owner):
     client = Client(raise_request_exception=False)
     client.force_login(owner)
