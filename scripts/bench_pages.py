@@ -92,7 +92,21 @@ def bench_sessions(client: Client, project: Project, rows: int, repeat: int) -> 
         ):
             found = report(measure(client, path + query, f"{kind}, {name}", repeat), base, jump)
             ok &= is_within(found, None, jump)
+        count_cache(client, session)
+        for name, query in (("cache, passes", "?view=passes"), ("cache, requests", "?view=requests")):
+            found = report(measure(client, f"{path}cache/{query}", f"{kind}, {name}", repeat), base, jump)
+            ok &= is_within(found, None, jump)
     return ok
+
+
+def count_cache(client: Client, session: Session) -> None:
+    """What the first look at the cache tab asks a job for, done at once."""
+    from sessions_app.cache_counting import carry_on
+    from sessions_app.models import CacheAccount
+
+    client.get(f"/s/{session.public_id}/cache/")
+    for account in CacheAccount.objects.filter(session=session):
+        carry_on(account.pk)
 
 
 def bench_list(client: Client, project: Project, sessions: int, repeat: int) -> bool:
