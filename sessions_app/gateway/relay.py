@@ -1,4 +1,4 @@
-"""One request to the gateway, worked on in a thread of its own and read by the server's loop as it goes on.
+"""One accepted request to the gateway, worked on in a thread of its own and read by the server's loop as it goes on.
 
 The thread does everything that waits: the database, passes that are due, the main model. It puts what it has into a
 queue: first a head, then pieces of the body. When the client goes away the line to the main model is cut, and what had
@@ -23,11 +23,11 @@ from compaction.http_main_model import Passage
 from compaction.talk import TalkAnswer
 from sessions_app import clock
 from sessions_app.gateway.asking import Asked, read_asked
-from sessions_app.gateway.callers import calling_token
 from sessions_app.gateway.held_end import HeldEnd
 from sessions_app.gateway.outgoing import outgoing_body
 from sessions_app.gateway.places import Placed, place
 from sessions_app.gateway.refusals import GatewayRefusal, broken_off, from_upstream, refusal
+from sessions_app.gateway.room import PROCESS_ROOM
 from sessions_app.main_model.answering import enter_call, message_to_store
 from sessions_app.main_model.connecting import Connection, connect
 from sessions_app.main_model.readying import ready_session
@@ -67,10 +67,10 @@ class Head:
 
 
 class Relay:
-    """The work on one request. Make it inside a running loop, then `start` it."""
+    """The work on one request to `project` by somebody who may. Make it inside a running loop, then `start` it."""
 
-    def __init__(self, body: bytes, headers: Mapping[str, str]) -> None:
-        self._body, self._headers = body, headers
+    def __init__(self, project: Project, body: bytes, headers: Mapping[str, str]) -> None:
+        self._project, self._body, self._headers = project, body, headers
         self._loop = asyncio.get_running_loop()
         self._queue: asyncio.Queue[Head | bytes | None] = asyncio.Queue()
         self._line = Line()
@@ -81,8 +81,13 @@ class Relay:
         self._session_id = ""
 
     def start(self) -> None:
-        """Begin to work."""
-        Thread(target=self._run, daemon=True, name="gateway").start()
+        """Begin to work. Raises GatewayRefusal when too much work is under way."""
+        PROCESS_ROOM.enter(len(self._body))
+        try:
+            Thread(target=self._run, daemon=True, name="gateway").start()
+        except BaseException:
+            PROCESS_ROOM.leave(len(self._body))
+            raise
 
     def cancel(self) -> None:
         """Nobody reads any more."""
@@ -116,10 +121,9 @@ class Relay:
         except GatewayRefusal as refused:
             self._refuse(refused)
         except Exception as error:
-            logger.error("a request to the gateway failed (%s)", type(error).__name__, exc_info=error)
-            message = "This failed because of a fault of the site. It is in the site's log."
-            self._refuse(refusal(500, message, "internal"))
+            self._refuse(fault_of_the_site(error))
         finally:
+            PROCESS_ROOM.leave(len(self._body))
             release_connection()
             self._put(None)
 
@@ -136,10 +140,9 @@ class Relay:
         self._put(self._head)
 
     def _serve(self) -> None:
-        project = calling_token(self._headers, writes=True).project
         asked = read_asked(self._body, self._headers)
-        connection = _connected(project, asked)
-        placed = place(project, asked)
+        connection = _connected(self._project, asked)
+        placed = place(self._project, asked)
         self._session_id = placed.session.public_id
         _note_prompt(placed.session, asked)
         answer = self._answer(connection, placed, asked)
@@ -180,6 +183,12 @@ class Relay:
             self._put(_event(broken_off(answer)))
         elif rest := self._held.rest():
             self._put(rest)
+
+
+def fault_of_the_site(error: Exception) -> GatewayRefusal:
+    """What a client is told of a fault that is ours. It is logged here."""
+    logger.error("a request to the gateway failed (%s)", type(error).__name__, exc_info=error)
+    return refusal(500, "This failed because of a fault of the site. It is in the site's log.", "internal")
 
 
 def _connected(project: Project, asked: Asked) -> Connection:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig
@@ -19,7 +20,9 @@ from django.views.decorators.csrf import csrf_exempt
 from sessions_app.gateway.callers import calling_token
 from sessions_app.gateway.models import ModelShape, models_of
 from sessions_app.gateway.refusals import GatewayRefusal, refusal
-from sessions_app.gateway.relay import JSON_TYPE, Head, Relay
+from sessions_app.gateway.relay import JSON_TYPE, Head, Relay, fault_of_the_site
+from sessions_app.main_model.releasing import release_connection
+from sessions_app.models import Project
 
 # Between here and a client nobody may collect what is to be read as it comes.
 _UNBUFFERED = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
@@ -30,11 +33,9 @@ _UNBUFFERED = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "
 async def chat_completions(request: HttpRequest) -> HttpResponseBase:
     """POST: the answer of the project's main model to a compacted history, stored and passed on as it comes."""
     try:
-        body = _body(request)
+        relay = await _begun(request)
     except GatewayRefusal as refused:
         return _refused(refused)
-    relay = Relay(body, request.headers)
-    relay.start()
     try:
         head = await relay.head()
         if head.is_stream:
@@ -46,10 +47,33 @@ async def chat_completions(request: HttpRequest) -> HttpResponseBase:
     return HttpResponse(whole, status=head.status, content_type=head.media_type or JSON_TYPE, headers=_headers(head))
 
 
-def _body(request: HttpRequest) -> bytes:
-    """The body of a POST. Raises GatewayRefusal for another method and for a body over the limit."""
+async def _begun(request: HttpRequest) -> Relay:
+    """The work on a POST. Before the caller is known no body is read into memory and no work begins.
+
+    Raises GatewayRefusal for another method, a caller who may not write, a body over the limit, and too much work.
+    """
     if request.method != "POST":
         raise refusal(405, "Chat completions are asked for by POST.", "method_not_allowed", headers={"Allow": "POST"})
+    # In the loop's own threads, of which there are few: a flood of strangers waits there and starts none.
+    project = await sync_to_async(_calling_project, thread_sensitive=False)(request)
+    relay = Relay(project, _body(request), request.headers)
+    relay.start()
+    return relay
+
+
+def _calling_project(request: HttpRequest) -> Project:
+    try:
+        return calling_token(request.headers, writes=True).project
+    except GatewayRefusal:
+        raise
+    except Exception as error:
+        raise fault_of_the_site(error) from error
+    finally:
+        release_connection()
+
+
+def _body(request: HttpRequest) -> bytes:
+    """The body. Raises GatewayRefusal when it is over the limit."""
     limit_bytes = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     too_large = refusal(413, f"A body may have at most {limit_bytes:,} bytes.", "too_large")
     try:
