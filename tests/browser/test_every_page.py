@@ -35,7 +35,18 @@ def paths(story):
     tabs = ("summary/", "passes/", "occupancy/", "runs/", "act/", "chat/")
     tabs += ("cache/", "cache/?view=requests", "export/", "summary/?as=sides", "next/1/", "next/5/?with=extractive")
     steps = tuple(f"replay/1/{step}/" for step in range(1, 8))
-    site = ("/", "/?sort=occupancy", "/import/", "/play/", "/s/new/", "/p/", "/p/review/", "/p/review/endpoints/")
+    site = (
+        "/",
+        "/?sort=occupancy",
+        "/?q=module",
+        "/?q=example",
+        "/import/",
+        "/play/",
+        "/s/new/",
+        "/p/",
+        "/p/review/",
+        "/p/review/endpoints/",
+    )
     access = tuple(f"/p/review/{one}/" for one in ("people", "tokens", "keys", "audit")) + ("/account/", "/p/new/")
     site += ("/health/",)
     return (*site, *access, *(story.path + one for one in (*own, *tabs, *steps, "replay/3/4/")))
@@ -65,6 +76,14 @@ def test_no_page_scrolls_sideways_between_the_breaks(open_reader, paths):
     for path in paths:
         reader.visit(path)
         assert reader.page.evaluate("document.documentElement.scrollWidth") <= 1000, path
+
+
+def test_what_a_search_found_keeps_to_the_width_of_the_list(open_reader, story):
+    story.append(user("a flamingo among many words: " + "wading birds of the lagoon " * 20))
+    reader = open_reader(viewport={"width": 1200, "height": 900})
+    reader.visit("/?q=flamingo")
+    expect(reader.page.locator("tr.hit mark").first).to_be_visible()
+    assert reader.page.evaluate("document.documentElement.scrollWidth") <= 1200
 
 
 def test_reading_hostile_rows_asks_no_other_host_and_runs_nothing(reader, project):
