@@ -28,15 +28,14 @@ from sessions_app.gateway.outgoing import outgoing_body
 from sessions_app.gateway.places import Placed, place
 from sessions_app.gateway.refusals import GatewayRefusal, broken_off, from_upstream, refusal
 from sessions_app.gateway.room import PROCESS_ROOM
-from sessions_app.main_model.answering import enter_call, message_to_store
+from sessions_app.main_model.answering import enter_call, message_to_store, turn_end_of
 from sessions_app.main_model.connecting import Connection, connect
 from sessions_app.main_model.readying import ready_session
 from sessions_app.main_model.releasing import release_connection
 from sessions_app.main_model.sending import sending_of
 from sessions_app.models import Project, Session
-from sessions_app.services import finish_turn
+from sessions_app.services.answers import store_answer
 from sessions_app.services.prompts import note_prompt
-from sessions_app.services.telling import store_told_answer
 from sessions_app.token_counting import site_counter
 
 SESSION_HEADER: Final = "X-Hermes-Session"
@@ -209,13 +208,9 @@ def _note_prompt(session: Session, asked: Asked) -> None:
 def _store(placed: Placed, answer: TalkAnswer) -> None:
     """Store the answer, whole or broken off, and end its turn if it ends one."""
     new = message_to_store(answer)
-    base = placed.reconciled.last_prefix
-    if new is None or store_told_answer(placed.session.pk, base, new, site_counter()) is None:
-        return
-    if not answer.is_complete:
-        finish_turn(placed.session.pk, interrupted=True)
-    elif answer.ends_turn:
-        finish_turn(placed.session.pk)
+    if new is not None:
+        base = placed.reconciled.last_prefix
+        store_answer(placed.session.pk, new, turn_end_of(answer), site_counter(), base=base)
 
 
 def _event(body: str) -> bytes:

@@ -20,7 +20,8 @@ from sessions_app.main_model.releasing import release_connection
 from sessions_app.main_model.sending import sending_of
 from sessions_app.models import CallPurpose, Session
 from sessions_app.pricing import cost_usd
-from sessions_app.services import CallMade, ContextSent, NewMessage, append_rows, finish_turn, record_calls
+from sessions_app.services import CallMade, ContextSent, NewMessage, answers, record_calls
+from sessions_app.services.answers import TurnEnd
 from sessions_app.token_counting import site_counter
 
 
@@ -92,12 +93,14 @@ def store_answer(session_id: int, answer: TalkAnswer, client_id: str | None = No
     new = message_to_store(answer, client_id)
     if new is None:
         return None
-    row_id = append_rows(session_id, [new], site_counter()).row_ids[0]
+    return answers.store_answer(session_id, new, turn_end_of(answer), site_counter())
+
+
+def turn_end_of(answer: TalkAnswer) -> TurnEnd:
+    """What an answer means for its turn."""
     if not answer.is_complete:
-        finish_turn(session_id, interrupted=True)
-    elif answer.ends_turn:
-        finish_turn(session_id)
-    return row_id
+        return TurnEnd.INTERRUPTED
+    return TurnEnd.OVER if answer.ends_turn else TurnEnd.GOES_ON
 
 
 def message_to_store(answer: TalkAnswer, client_id: str | None = None) -> NewMessage | None:
