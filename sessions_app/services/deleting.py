@@ -12,6 +12,7 @@ from django.db import connection, transaction
 
 from sessions_app.models import AuditAction, Session
 from sessions_app.services.audit import THE_SITE, AuditOrigin, record_audit
+from sessions_app.services.locking import lock_sessions
 
 # In the order in which nothing points to what is deleted; each is found by an index that the session leads.
 _TABLES = (
@@ -49,8 +50,8 @@ def delete_session(session_id: int, *, origin: AuditOrigin = THE_SITE) -> Deleti
         session = Session.objects.select_related("project").get(pk=session_id)
         chain = _chain(session)
         ids = [session.pk for session in chain]
-        # Whoever is about to append waits here, and then finds the session gone.
-        list(Session.objects.select_for_update().filter(pk__in=ids).order_by("pk").values_list("pk"))
+        # Whoever is about to append waits here, and then finds the session gone. What loses its link is locked, too.
+        lock_sessions([*ids, *Session.objects.filter(parent_id__in=ids).values_list("pk", flat=True)])
         kept = tuple(
             Session.objects.filter(parent_id__in=ids)
             .exclude(pk__in=ids)

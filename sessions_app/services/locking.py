@@ -7,6 +7,7 @@ of that moment.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
@@ -29,6 +30,15 @@ _ALWAYS_SAVED: Final = (
 def lock_session(session_id: int) -> Session:
     """The session, locked until the transaction ends. Raises Session.DoesNotExist."""
     return Session.objects.select_for_update().get(pk=session_id)
+
+
+def lock_sessions(session_ids: Iterable[int]) -> dict[int, Session]:
+    """Those of the sessions that exist, by id, locked until the transaction ends.
+
+    Whoever locks more than one does it here: all lock in the order of their ids, so no two wait for each other.
+    """
+    found = Session.objects.select_for_update().filter(pk__in=set(session_ids)).order_by("pk")
+    return {session.pk: session for session in found}
 
 
 def save_locked(session: Session, *more: str) -> None:

@@ -19,7 +19,7 @@ from sessions_app.models import MessageRow, Session, ToldMessage
 from sessions_app.queries.told import birth_of, told_rows
 from sessions_app.services.appending import NewMessage, append_rows
 from sessions_app.services.branching import branch_session
-from sessions_app.services.locking import lock_session
+from sessions_app.services.locking import lock_session, lock_sessions
 from sessions_app.services.rewinding import can_rewind, rewind_session
 from sessions_app.told_history import BEGINNING, Told, digest_of, prefix_of
 
@@ -101,14 +101,23 @@ def branch_told(session_id: int, known: int) -> Session | None:
     It begins with what the model saw right before the next message came. None when that can't be found any more.
     """
     with transaction.atomic():
-        session = lock_session(session_id)
+        locked = lock_sessions((session_id, *_old_homes(session_id, known)))
+        if (session := locked.get(session_id)) is None:
+            raise Session.DoesNotExist
         chain = _brought_up_to_date(session)
         born = birth_of(chain[known].row_key) if known < len(chain) else None
-        if born is None or born[1] < 2:
+        if born is None or born[0] not in locked or born[1] < 2:
             return None
         branch = branch_session(born[0], born[1] - 1)
         _copy_history(branch, chain[:known])
     return branch
+
+
+def _old_homes(session_id: int, known: int) -> list[int]:
+    """Where the row of message `known` may be at home: in a branch, with a session that it came from. Rows of others
+    are in a history from its beginning, so what is known of it before the lock holds behind it."""
+    entries = ToldMessage.objects.filter(session_id=session_id, number=known).values("row_key")
+    return list(MessageRow.objects.filter(pk__in=entries).values_list("session_id", flat=True))
 
 
 def _copy_history(branch: Session, chain: Sequence[ToldMessage]) -> None:
