@@ -125,6 +125,9 @@ class Session(models.Model):
             models.Index(fields=["project", "model"], name="session_model"),
             models.Index(fields=["project"], condition=models.Q(status="live"), name="session_live"),
             models.Index(
+                fields=["project", "-last_error_at"], condition=~models.Q(last_error=""), name="session_failed"
+            ),
+            models.Index(
                 fields=["project", "source", "parent_foreign_id"],
                 name="session_parent_foreign",
                 condition=models.Q(parent_foreign_id__isnull=False),
