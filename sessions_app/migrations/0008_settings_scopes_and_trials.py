@@ -5,6 +5,20 @@ from django.conf import settings
 from django.db import migrations, models
 
 
+def _add_session_policy_revision(*, db_index: bool) -> migrations.AddField:
+    return migrations.AddField(
+        model_name="compactionpass",
+        name="session_policy_revision",
+        field=models.ForeignKey(
+            db_index=db_index,
+            null=True,
+            on_delete=django.db.models.deletion.SET_NULL,
+            related_name="+",
+            to="sessions_app.sessionpolicyrevision",
+        ),
+    )
+
+
 class Migration(migrations.Migration):
     dependencies = [
         ("sessions_app", "0007_api_tokens"),
@@ -50,15 +64,10 @@ class Migration(migrations.Migration):
                 ),
             ],
         ),
-        migrations.AddField(
-            model_name="compactionpass",
-            name="session_policy_revision",
-            field=models.ForeignKey(
-                null=True,
-                on_delete=django.db.models.deletion.SET_NULL,
-                related_name="+",
-                to="sessions_app.sessionpolicyrevision",
-            ),
+        # Its index is made later, by 0021, without locking the table against writes.
+        migrations.SeparateDatabaseAndState(
+            database_operations=[_add_session_policy_revision(db_index=False)],
+            state_operations=[_add_session_policy_revision(db_index=True)],
         ),
         migrations.CreateModel(
             name="PolicyTrial",
