@@ -105,7 +105,9 @@ def test_a_checkout_without_any_file_still_gives_valid_sessions(tmp_path, counte
 
 def test_text_follows_the_code(checkout, tell, counter):
     changed = Checkout()
-    changed.write("compaction/messages.py", ("# Rewritten since.", *checkout.files["compaction/messages.py"].lines))
+    lines = checkout.files["compaction/messages.py"].lines
+    place = next(number for number, line in enumerate(lines) if line.startswith("class Message"))
+    changed.write("compaction/messages.py", (*lines[: place + 1], "    # Rewritten since.", *lines[place + 1 :]))
     told_again = sample_session(LONG, changed.working_copy(), counter)
     assert told_again != tell(LONG)
     assert any("Rewritten since." in row.message.text for row in told_again.rows)
