@@ -8,7 +8,7 @@ content, calls and the call they answer. What a provider adds beside that is no 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final
@@ -59,6 +59,32 @@ def digest_of(message: Message) -> str:
     said.append((message.tool_call_id or "").strip() if message.role is Role.TOOL else "")
     said.append(message.name or "" if message.role is Role.USER else "")
     return _hash(json.dumps(said, sort_keys=True))
+
+
+def overlap_of(stored: Sequence[str], told: Sequence[str]) -> int:
+    """How many digests at the end of `stored` are the beginning of `told`; the most there are.
+
+    In time that grows with the lengths, also for histories that repeat themselves (after Knuth, Morris and Pratt): what
+    a mismatch leaves of a match is known from `told` alone.
+    """
+    left_of = _borders(told)
+    matched = 0
+    for digest in stored[max(len(stored) - len(told), 0) :]:
+        while matched and digest != told[matched]:
+            matched = left_of[matched - 1]
+        matched += bool(told) and digest == told[matched]
+    return matched
+
+
+def _borders(told: Sequence[str]) -> list[int]:
+    """For each beginning of `told` the longest shorter beginning that is also its end."""
+    borders, length = [0] * len(told), 0
+    for end in range(1, len(told)):
+        while length and told[end] != told[length]:
+            length = borders[length - 1]
+        length += told[end] == told[length]
+        borders[end] = length
+    return borders
 
 
 def digest_of_texts(*texts: str) -> str:

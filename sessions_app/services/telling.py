@@ -21,7 +21,7 @@ from sessions_app.services.appending import NewMessage, append_rows
 from sessions_app.services.branching import branch_session
 from sessions_app.services.locking import lock_session, lock_sessions
 from sessions_app.services.rewinding import can_rewind, rewind_session
-from sessions_app.told_history import BEGINNING, Told, digest_of, prefix_of
+from sessions_app.told_history import BEGINNING, Told, digest_of, overlap_of, prefix_of
 
 _PROMPT_ROLES = (Role.SYSTEM, Role.DEVELOPER)
 
@@ -50,8 +50,7 @@ def reconcile(session_id: int, told: Sequence[Told], counter: TokenCounter) -> R
     with transaction.atomic():
         session = lock_session(session_id)
         chain = _brought_up_to_date(session)
-        skipped = _skipped(chain, told)
-        known = skipped + _common(chain[skipped:], told)
+        skipped, known = _parting([entry.digest for entry in chain], [one.digest for one in told])
         rewound = 0
         if known < len(chain):
             position = _position_of(session, chain[known])
@@ -139,21 +138,25 @@ def _copy_history(branch: Session, chain: Sequence[ToldMessage]) -> None:
     )
 
 
-def _common(chain: Sequence[ToldMessage], told: Sequence[Told]) -> int:
-    """How many messages of both are the same from the beginning."""
-    pairs = zip(chain, told, strict=False)
-    return next((n for n, (entry, one) in enumerate(pairs) if entry.digest != one.digest), min(len(chain), len(told)))
+def _common(stored: Sequence[str], told: Sequence[str]) -> int:
+    """How many digests of both are the same from the beginning."""
+    pairs = zip(stored, told, strict=False)
+    return next((n for n, (one, other) in enumerate(pairs) if one != other), min(len(stored), len(told)))
 
 
-def _skipped(chain: Sequence[ToldMessage], told: Sequence[Told]) -> int:
+def _skipped(stored: Sequence[str], told: Sequence[str]) -> int:
     """How many messages in front a client has dropped by itself: what it tells is the end of the stored history, at
-    least two messages of it, and maybe more. 0 when it tells the beginning, or something else."""
-    if not chain or len(told) < 2 or chain[0].digest == told[0].digest:
+    least two messages of it, and maybe more. 0 when it tells the beginning, or something else. Both by digests."""
+    if not stored or len(told) < 2 or stored[0] == told[0]:
         return 0
-    for start in range(1, len(chain) - 1):
-        if chain[start].digest == told[0].digest and _common(chain[start:], told) == len(chain) - start:
-            return start
-    return 0
+    overlap = overlap_of(stored, told)
+    return len(stored) - overlap if overlap > 1 else 0
+
+
+def _parting(stored: Sequence[str], told: Sequence[str]) -> tuple[int, int]:
+    """How many messages a client has dropped in front, and how many stored ones precede the first that is not told."""
+    skipped = _skipped(stored, told)
+    return skipped, skipped + _common(stored[skipped:], told)
 
 
 def _position_of(session: Session, entry: ToldMessage) -> int | None:
