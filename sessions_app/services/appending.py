@@ -54,7 +54,9 @@ class Appended:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class CountedMessage:
+    """A message with its tokens, and those of its reasoning, None when it has none."""
+
     new: NewMessage
     client_id: str | None
     tokens: int
@@ -63,24 +65,33 @@ class _Counted:
 
 def append_rows(session_id: int, messages: Sequence[NewMessage], counter: TokenCounter) -> Appended:
     """Append `messages` in order. Tokens are counted before the lock is taken. Raises Session.DoesNotExist."""
-    counted = [_count(new, counter) for new in messages]
+    return append_counted(session_id, count_messages(messages, counter), counter.name)
+
+
+def count_messages(messages: Sequence[NewMessage], counter: TokenCounter) -> list[CountedMessage]:
+    """Count the tokens of `messages`. Long ones take their time: hold no lock."""
+    return [_count(new, counter) for new in messages]
+
+
+def append_counted(session_id: int, counted: Sequence[CountedMessage], counter_name: str) -> Appended:
+    """Append messages that are counted, in order, for callers that hold the lock. Raises Session.DoesNotExist."""
     with transaction.atomic():
         session = lock_session(session_id)
         known = _known_rows(session_id, counted)
         fresh = _without_repeats(counted, known)
-        rows = _insert(session, fresh, counter.name)
+        rows = _insert(session, fresh, counter_name)
         known |= {row.foreign_id: row.pk for row in rows if row.foreign_id is not None}
         unnamed = iter([row.pk for row in rows if row.foreign_id is None])
         row_ids = tuple(next(unnamed) if one.client_id is None else known[one.client_id] for one in counted)
     return Appended(row_ids, len(rows), len(counted) - len(rows), session.last_seq)
 
 
-def _count(new: NewMessage, counter: TokenCounter) -> _Counted:
+def _count(new: NewMessage, counter: TokenCounter) -> CountedMessage:
     client_id = None if new.client_id is None else storable_id(new.client_id)
-    return _Counted(new, client_id, row_tokens(new.message, counter), reasoning_tokens(new.message, counter))
+    return CountedMessage(new, client_id, row_tokens(new.message, counter), reasoning_tokens(new.message, counter))
 
 
-def _known_rows(session_id: int, counted: Sequence[_Counted]) -> dict[str, int]:
+def _known_rows(session_id: int, counted: Sequence[CountedMessage]) -> dict[str, int]:
     client_ids = [one.client_id for one in counted if one.client_id is not None]
     if not client_ids:
         return {}
@@ -88,7 +99,7 @@ def _known_rows(session_id: int, counted: Sequence[_Counted]) -> dict[str, int]:
     return {str(foreign_id): pk for foreign_id, pk in found.values_list("foreign_id", "id")}
 
 
-def _without_repeats(counted: Sequence[_Counted], known: dict[str, int]) -> list[_Counted]:
+def _without_repeats(counted: Sequence[CountedMessage], known: dict[str, int]) -> list[CountedMessage]:
     seen = set(known)
     fresh = []
     for one in counted:
@@ -99,7 +110,7 @@ def _without_repeats(counted: Sequence[_Counted], known: dict[str, int]) -> list
     return fresh
 
 
-def _insert(session: Session, fresh: Sequence[_Counted], counter_name: str) -> list[MessageRow]:
+def _insert(session: Session, fresh: Sequence[CountedMessage], counter_name: str) -> list[MessageRow]:
     if not fresh:
         return []
     now = clock.now()
@@ -129,7 +140,7 @@ def _insert(session: Session, fresh: Sequence[_Counted], counter_name: str) -> l
 
 
 def _row(
-    session: Session, one: _Counted, position: int, turn: int | None, at: datetime, counter_name: str
+    session: Session, one: CountedMessage, position: int, turn: int | None, at: datetime, counter_name: str
 ) -> MessageRow:
     new = one.new
     row = new_message_row(

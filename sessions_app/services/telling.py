@@ -17,7 +17,7 @@ from compaction.tokens import TokenCounter
 from sessions_app.mapping import ROW_COLUMNS, message_of
 from sessions_app.models import MessageRow, Session, ToldMessage
 from sessions_app.queries.told import birth_of, told_rows
-from sessions_app.services.appending import NewMessage, append_rows
+from sessions_app.services.appending import CountedMessage, NewMessage, append_counted, count_messages
 from sessions_app.services.branching import branch_session
 from sessions_app.services.locking import lock_session, lock_sessions
 from sessions_app.services.rewinding import can_rewind, rewind_session
@@ -47,6 +47,7 @@ class MustBranch:
 
 def reconcile(session_id: int, told: Sequence[Told], counter: TokenCounter) -> Reconciled | MustBranch:
     """Make the stored history of a session the told one, or change nothing. Raises Session.DoesNotExist."""
+    ahead = _counted_ahead(session_id, told, counter)
     with transaction.atomic():
         session = lock_session(session_id)
         chain = _brought_up_to_date(session)
@@ -60,7 +61,8 @@ def reconcile(session_id: int, told: Sequence[Told], counter: TokenCounter) -> R
             ToldMessage.objects.filter(session_id=session_id, number__gte=known).delete()
         fresh = told[known - skipped :]
         last_prefix = chain[known - 1].prefix if known else BEGINNING
-        added = _append(session, known, last_prefix, fresh, counter)
+        counted = _counted_end(told, len(fresh), ahead, counter)
+        added = _append(session, known, last_prefix, fresh, counted, counter.name)
         row_keys = (*(entry.row_key for entry in chain[skipped:known]), *(entry.row_key for entry in added))
         last_prefix = added[-1].prefix if added else last_prefix
     return Reconciled(row_keys, known - skipped, len(added), rewound, last_prefix)
@@ -72,13 +74,14 @@ def store_told_answer(session_id: int, base: str, answer: NewMessage, counter: T
     None when the history has gone on meanwhile: another answer to the same question came first. Should the client go on
     with this one, it tells so with its next request.
     """
+    counted = count_messages([answer], counter)
     with transaction.atomic():
         session = lock_session(session_id)
         number = _number_behind(session, base)
         if number is None:
             return None
         digest = digest_of(answer.message)
-        row_key = append_rows(session_id, [answer], counter).row_ids[0]
+        row_key = append_counted(session_id, counted, counter.name).row_ids[0]
         _save_entries(session, number, [(digest, prefix_of(base, digest), True)], [row_key])
     return row_key
 
@@ -165,13 +168,38 @@ def _position_of(session: Session, entry: ToldMessage) -> int | None:
     return rows.values_list("position", flat=True).first()
 
 
+def _counted_ahead(session_id: int, told: Sequence[Told], counter: TokenCounter) -> list[CountedMessage]:
+    """The end of a told history that seems to be new, counted while nothing is locked. The history may still change."""
+    entries = ToldMessage.objects.filter(session_id=session_id).order_by("number")
+    stored = list(entries.values_list("digest", flat=True))
+    skipped, known = _parting(stored, [one.digest for one in told])
+    return _counted(told[known - skipped :], counter)
+
+
+def _counted_end(
+    told: Sequence[Told], length: int, ahead: Sequence[CountedMessage], counter: TokenCounter
+) -> list[CountedMessage]:
+    """The last `length` messages, counted. `ahead`: those at its end counted before, most often just these."""
+    missing = told[len(told) - length : len(told) - len(ahead)]
+    return [*_counted(missing, counter), *ahead[max(len(ahead) - length, 0) :]]
+
+
+def _counted(told: Sequence[Told], counter: TokenCounter) -> list[CountedMessage]:
+    return count_messages([NewMessage(one.message) for one in told], counter)
+
+
 def _append(
-    session: Session, number: int, prefix: str, fresh: Sequence[Told], counter: TokenCounter
+    session: Session,
+    number: int,
+    prefix: str,
+    fresh: Sequence[Told],
+    counted: Sequence[CountedMessage],
+    counter_name: str,
 ) -> list[ToldMessage]:
-    """Append `fresh` behind the history that ends with `prefix`."""
+    """Append `fresh`, which is `counted`, behind the history that ends with `prefix`."""
     if not fresh:
         return []
-    row_keys = append_rows(session.pk, [NewMessage(one.message) for one in fresh], counter).row_ids
+    row_keys = append_counted(session.pk, counted, counter_name).row_ids
     facts = []
     for one in fresh:
         prefix = prefix_of(prefix, one.digest)
