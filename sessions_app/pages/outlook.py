@@ -13,13 +13,15 @@ from compaction.pass_context import make_context
 from compaction.passes import Nothing, PassContext
 from compaction.policy import CompactionPolicy
 from compaction.records import PassKind
+from compaction.state import CompactionState
 from compaction.threshold import Threshold, Window
-from compaction.tokens import RoughCounter
+from compaction.tokens import RoughCounter, TokenCounter
 from compaction.zones import Zones
 from sessions_app.models import Session
 from sessions_app.pages.flow import Key, ZoneName
 from sessions_app.session_policy import model_of, overhead_of, policy_of, threshold_of, window_of
 from sessions_app.stored_transcript import StoredTranscript
+from sessions_app.token_counting import site_counter
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +65,19 @@ def read_outlook(session: Session, transcript: StoredTranscript) -> Outlook:
     context = make_context(
         policy,
         window,
-        # The rows' costs are stored; only the size of the question is counted here, and roughly is enough for a page.
-        RoughCounter(),
+        _counter_for(session, transcript.state),
         fixed_overhead_tokens=overhead_of(session) or 0,
         main_model=model_of(session) or "",
     )
     plan = plan_micro(transcript, transcript.state, context)
     return Outlook(policy, threshold_of(session, policy), window, plan.zones or zones_of(transcript, context), plan)
+
+
+def _counter_for(session: Session, state: CompactionState) -> TokenCounter:
+    """The rows' costs are stored. Where the state holds the summary too, only the size of the question is counted here,
+    and roughly is enough for a page; a summary that is read from its row is counted as passes count it."""
+    has_lost_summary = session.summary_rows > 0 and not state.rolling_summary.strip()
+    return site_counter() if has_lost_summary else RoughCounter()
 
 
 def zones_of(transcript: StoredTranscript, context: PassContext) -> Zones | None:

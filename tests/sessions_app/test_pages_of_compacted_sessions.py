@@ -5,11 +5,14 @@ from django.contrib.auth.models import User
 from row_builder import NewMessage, assistant, user
 from talk import passes
 
+from compaction.markers import body_of
 from compaction.messages import Message, Role
 from compaction.scripted import ScriptedSummarizer
 from compaction.summarizer import Reply
+from compaction.tokens import RoughCounter
 from sessions_app import services
 from sessions_app.models import MemberRole, SummaryRevision
+from sessions_app.token_counting import site_counter
 
 pytestmark = pytest.mark.django_db
 TABS = ("", "?show=live", "?show=archived", "?show=model", "?open=all", "passes/", "occupancy/", "runs/")
@@ -132,3 +135,19 @@ def test_after_an_undo_the_summary_tab_names_and_opens_the_version_that_is_live_
     assert '<span class="n">v1</span>' in updates
     assert '/summary/" aria-current="page"' in updates
     assert "step 1" in page(session, "summary/")
+
+
+def test_an_ended_session_tells_the_size_of_its_summary_as_passes_count_it(talk, rows, page, project):
+    settings = {"threshold_floor": "off", "threshold": 0.5, "micro_compact": True, "target_ratio": 0.1}
+    services.save_policy(project.pk, {"compression": settings}, None)
+    # Text of which a rough count says something else than the counter of passes.
+    text = "## Key Decisions\n- " + "!!!!!!!!!!!!!!!!!!!! ........................ " * 6
+    talk.summarizer = ScriptedSummarizer([Reply(text=text, finish_reason="stop", model="small")], model="small")
+    talk.turns(12, words=120)
+    assert "micro" in {one.kind for one in passes(rows)}
+    newest = SummaryRevision.objects.filter(session=rows.session).latest("number")
+    talk.turn(12, 120)
+    services.end_session(rows.session.pk, "done")
+    body_tokens = site_counter().count(body_of(newest.row.content))
+    assert body_tokens != RoughCounter().count(body_of(newest.row.content))
+    assert f"tokens; it has {body_tokens:,}." in page(rows.session)
