@@ -1,17 +1,19 @@
-"""Where the running site is reached: `serve` leaves its address in a file, other commands find it there.
+"""Where the running site is reached: each `serve` leaves its address in a file, other commands find it there.
 
-The idea: `serve` holds a lock on the file for as long as it runs, and the kernel lets go of it however `serve` ends.
-So a file that nobody holds was left by a site that was killed, and counts for nothing. Of several sites that share a
-folder the one that came up last is found.
+The idea: `serve` holds a lock on its file for as long as it runs, and the kernel lets go of it however `serve` ends.
+So a file that nobody holds was left by a site that was killed, and counts for nothing. Every site has a file of its
+own and removes no other that is held, so of several that share a folder the one that came up last is found, and once
+it has stopped the one before it.
 """
 
 import fcntl
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-FILE_NAME = "address"
+NAME_BEGINS = "address"
 
 
 @contextmanager
@@ -26,8 +28,10 @@ def announced(folder: Path, url: str) -> Iterator[None]:
 @contextmanager
 def address_file(folder: Path, url: str) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / FILE_NAME
-    unfinished = folder / f"{FILE_NAME}.{os.getpid()}"
+    remove_left_behind(folder)
+    path = folder / f"{NAME_BEGINS}-{secrets.token_hex(4)}"
+    # Nobody finds the file before it is held.
+    unfinished = path.with_name(f".{path.name}")
     with unfinished.open("w", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.write(url)
@@ -36,21 +40,31 @@ def address_file(folder: Path, url: str) -> Iterator[None]:
         try:
             yield
         finally:
-            remove_if_same(path, file.fileno())
+            with suppress(OSError):
+                path.unlink()
 
 
-def remove_if_same(path: Path, descriptor: int) -> None:
-    """Another site may have put its own address in the place of this one."""
-    with suppress(OSError):
-        if os.path.samestat(path.stat(), os.fstat(descriptor)):
-            path.unlink()
+def remove_left_behind(folder: Path) -> None:
+    """Remove the files of sites that were killed."""
+    for path in folder.glob(f"{NAME_BEGINS}*"):
+        if read_if_held(path) is None:
+            with suppress(OSError):
+                path.unlink()
 
 
 def running_address(folder: Path) -> str | None:
-    """The address of the site that runs in `folder`, without a slash at its end; None when none is known to run."""
+    """The address of the site that came up last of those that run in `folder`, without a slash at its end; None when
+    none is known to run."""
+    held = [found for path in folder.glob(f"{NAME_BEGINS}*") if (found := read_if_held(path)) is not None]
+    return max(held)[1] if held else None
+
+
+def read_if_held(path: Path) -> tuple[int, str] | None:
+    """When the file was written, in nanoseconds, and the address in it; None when no site that runs holds it."""
     try:
-        with (folder / FILE_NAME).open(encoding="utf-8") as file:
-            return file.read() if is_held(file.fileno()) else None
+        with path.open(encoding="utf-8") as file:
+            written_at = os.fstat(file.fileno()).st_mtime_ns
+            return (written_at, file.read()) if is_held(file.fileno()) else None
     except (OSError, UnicodeDecodeError):
         return None
 

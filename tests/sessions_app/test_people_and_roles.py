@@ -343,7 +343,7 @@ def test_commands_make_people_and_projects_and_say_so_in_the_log(db, capsys):
     project = Project.objects.get(slug="billing")
     assert {one.user.username: one.role for one in project.memberships.all()} == {"nina": "owner", "eddi": "editor"}
     assert {entry.source_name for entry in AuditEntry.objects.all()} == {"create_user", "create_project"}
-    call_command("login_link", "--user", "eddi")
+    call_command("login_link", "--user", "eddi", "--url", "http://localhost:1")
     assert "/login/once/" in capsys.readouterr().out
     call_command("create_token", "billing", "--name", "agent", "--days", "3")
     assert newest(AuditAction.TOKEN_CREATED).source == "command"

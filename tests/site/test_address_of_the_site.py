@@ -7,6 +7,7 @@ import sys
 from io import StringIO
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from hermes_site.serve.address import announced, running_address
@@ -36,8 +37,11 @@ def test_the_address_of_a_killed_site_counts_for_nothing(tmp_path):
     assert running_address(tmp_path) == "http://127.0.0.1:9000"
     site.send_signal(signal.SIGKILL)
     site.communicate(timeout=PATIENCE_SECONDS)
-    assert os.listdir(tmp_path) == ["address"]
+    assert len(os.listdir(tmp_path)) == 1
     assert running_address(tmp_path) is None
+    with announced(tmp_path, "http://127.0.0.1:9001"):
+        assert len(os.listdir(tmp_path)) == 1
+        assert running_address(tmp_path) == "http://127.0.0.1:9001"
 
 
 def test_a_site_that_stops_leaves_the_address_of_a_later_one(tmp_path):
@@ -46,6 +50,22 @@ def test_a_site_that_stops_leaves_the_address_of_a_later_one(tmp_path):
     with second:
         first.__exit__(None, None, None)
         assert running_address(tmp_path) == "http://127.0.0.1:2"
+
+
+def test_a_later_site_that_stops_leaves_the_address_of_the_one_that_still_runs(tmp_path):
+    with announced(tmp_path, "http://127.0.0.1:1"):
+        with announced(tmp_path, "http://127.0.0.1:2"):
+            assert running_address(tmp_path) == "http://127.0.0.1:2"
+        assert running_address(tmp_path) == "http://127.0.0.1:1"
+    assert running_address(tmp_path) is None
+
+
+@pytest.mark.django_db
+def test_a_link_is_made_for_no_address_that_nobody_named(settings, tmp_path):
+    settings.VAR_DIR = tmp_path
+    with pytest.raises(CommandError, match="no site is known to run here: start one"):
+        call_command("login_link")
+    assert not User.objects.exists()
 
 
 @pytest.mark.parametrize(

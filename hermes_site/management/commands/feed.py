@@ -10,19 +10,21 @@ import json
 import os
 import secrets
 import signal
+import socket
 import sys
 import time
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from compaction.errors import InvalidInput
 from compaction.vocabulary import VocabularyMissing
-from hermes_site.management.commands.login_link import USUAL_ADDRESS, site_address
+from hermes_site.management.commands.login_link import NOT_KNOWN, site_address
 from hermes_site.serve.address import running_address
 from sessions_app.feeding.figures import FeedReport, Figures, report_of
 from sessions_app.feeding.http_client import PATIENCE_SECONDS, Target
@@ -42,6 +44,9 @@ MOST_AT_ONCE: Final = 500
 # A terminal shows how it goes on; a log gets a line now and then.
 TERMINAL_SECONDS: Final = 0.5
 LOG_SECONDS: Final = 10.0
+# A site that is being started again listens within this; one that is not there is not waited for any longer.
+LISTENER_SECONDS: Final = 3.0
+LISTENER_PAUSE_SECONDS: Final = 0.2
 
 # Takes a line, and whether it is the last one.
 Tell = Callable[[str, bool], None]
@@ -71,7 +76,7 @@ class Command(BaseCommand):
         )
         patience = "how long one request is tried before its session is given up (default: %(default)s)"
         parser.add_argument("--patience", type=seconds, default=PATIENCE_SECONDS, metavar="SECONDS", help=patience)
-        where = f"where the site is (default: HERMES_URL, else where `serve` runs, else {USUAL_ADDRESS})"
+        where = "where the site is (default: HERMES_URL, else where `serve` runs in this checkout)"
         parser.add_argument("--url", type=site_address, help=where)
         token = "a token that may write (default: HERMES_TOKEN, else one is made for this feed and revoked afterwards)"
         parser.add_argument("--token", help=token)
@@ -82,8 +87,11 @@ class Command(BaseCommand):
         """Feed, then report. Ends with 2 for bad input, 1 when a session was given up, 130 after Ctrl-C."""
         try:
             plan = plan_of(options)
+            site = address(options["url"])
+            wait_for_listener(site, min(LISTENER_SECONDS, options["patience"]))
+            self.stderr.write(f"Feeding {site}")
             with token_for(options["token"] or os.environ.get("HERMES_TOKEN"), options["project"]) as token:
-                report = self._feed(plan, Target(address(options["url"]), token, options["patience"]))
+                report = self._feed(plan, Target(site, token, options["patience"]))
         except (InvalidInput, VocabularyMissing, ArgumentTypeError) as error:
             raise CommandError(" ".join(str(error).split()), returncode=BAD_INPUT_STATUS) from error
         self.stdout.write(json.dumps(dataclasses.asdict(report)) if options["as_json"] else report_text(report))
@@ -152,9 +160,26 @@ def plan_of(options: dict[str, Any]) -> FeedPlan:
 
 
 def address(url: str | None) -> str:
-    """Where the site is, as far as it was said. Raises ArgumentTypeError for an address that is none."""
-    told = url or os.environ.get("HERMES_URL") or running_address(settings.VAR_DIR) or USUAL_ADDRESS
+    """Where the site is. Raises InvalidInput when nobody says, ArgumentTypeError for an address that is none."""
+    told = url or os.environ.get("HERMES_URL") or running_address(settings.VAR_DIR)
+    if told is None:
+        raise InvalidInput(NOT_KNOWN)
     return site_address(told)
+
+
+def wait_for_listener(site: str, most_seconds: float) -> None:
+    """Return as soon as something takes connections at `site`. Raises InvalidInput when nothing does."""
+    parts = urlsplit(site)
+    place = (parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
+    give_up_at = time.monotonic() + most_seconds
+    while True:
+        try:
+            socket.create_connection(place, timeout=LISTENER_SECONDS).close()
+            return
+        except OSError as error:
+            if time.monotonic() >= give_up_at:
+                raise InvalidInput(f"no site can be reached at {site}: {error.strerror or error}") from error
+        time.sleep(LISTENER_PAUSE_SECONDS)
 
 
 @contextmanager

@@ -11,20 +11,25 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from hermes_site.login.links import make_link, make_owner_link
 from hermes_site.serve.address import running_address
 
-USUAL_ADDRESS = "http://127.0.0.1:8000"
+EXAMPLE_ADDRESS = "http://127.0.0.1:8000"
+NOT_KNOWN = f"no site is known to run here: start one (make run), or say where it is, such as --url {EXAMPLE_ADDRESS}"
 
 
 class Command(BaseCommand):
     help = "Print a link that logs somebody in, once: the local owner, or whoever is named."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        where = f"where the site is (default: where `serve` runs, else {USUAL_ADDRESS})"
+        where = "where the site is (default: where `serve` runs in this checkout)"
         parser.add_argument("--user", metavar="NAME", help="whom it lets in (default: the local owner)")
         parser.add_argument("--url", type=site_address, help=where)
 
     def handle(self, *, url: str | None, user: str | None, **options: Any) -> None:
-        where = url or running_address(settings.VAR_DIR) or USUAL_ADDRESS
-        self.stdout.write(make_owner_link(where).url if user is None else make_link(person_named(user), where).url)
+        person = None if user is None else person_named(user)
+        where = url or running_address(settings.VAR_DIR)
+        if where is None:
+            # Whatever listens at a guessed address would be told the secret.
+            raise CommandError(NOT_KNOWN)
+        self.stdout.write(make_owner_link(where).url if person is None else make_link(person, where).url)
 
 
 def person_named(name: str) -> User:
@@ -38,7 +43,7 @@ def person_named(name: str) -> User:
 def site_address(text: str) -> str:
     """An address as `serve` prints it, without the slash at its end."""
     if not is_site_address(text):
-        raise ArgumentTypeError(f"{text!r} is not the address of a site, such as {USUAL_ADDRESS}")
+        raise ArgumentTypeError(f"{text!r} is not the address of a site, such as {EXAMPLE_ADDRESS}")
     return text.rstrip("/")
 
 

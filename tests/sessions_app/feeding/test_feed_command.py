@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 
@@ -93,13 +94,13 @@ def check_session():
     assert Session.objects.count() == 1
 
 
-def test_a_killed_feed_goes_on_where_it_was_and_no_row_is_stored_twice(start, recording, news):
+def test_a_killed_feed_goes_on_where_it_was_and_no_row_is_stored_twice(start, recording, news, site_url):
     for rows in (3, 14, 30):
         process = start(recording, "--rate", SLOWLY)
         news(rows)
         assert finish(process, signal.SIGKILL)[0] == -signal.SIGKILL
     code, output, errors = finish(start(recording, "--rate", "max", "--json"))
-    assert (code, errors) == (0, "")
+    assert (code, errors) == (0, f"Feeding {site_url}\n")
     report = json.loads(output)
     assert report["sessions_done"] == 1
     assert report["rows_added"] + report["rows_there"] == 4 * TURNS
@@ -107,11 +108,11 @@ def test_a_killed_feed_goes_on_where_it_was_and_no_row_is_stored_twice(start, re
     check_session()
 
 
-def test_ctrl_c_ends_a_feed_cleanly_with_its_report_and_revokes_its_token(start, recording, news):
+def test_ctrl_c_ends_a_feed_cleanly_with_its_report_and_revokes_its_token(start, recording, news, site_url):
     process = start(recording, "--rate", SLOWLY)
     news(5)
     code, output, errors = finish(process, signal.SIGINT)
-    assert (code, errors) == (130, "")
+    assert (code, errors) == (130, f"Feeding {site_url}\n")
     assert "sessions   0 of 1 played to their end" in output
     assert output.endswith("Stopped. The same command goes on where it stopped.\n")
     assert ApiToken.objects.count() == 1
@@ -127,7 +128,6 @@ def test_ctrl_c_ends_a_feed_cleanly_with_its_report_and_revokes_its_token(start,
         (("flaky_summarizer", "--rate", "quick"), "a rate is a number from 0, or max, not 'quick'"),
         (("flaky_summarizer", "--sessions", "0"), "a whole number from 1 to 10,000, not '0'"),
         (("flaky_summarizer", "--url", "ftp://x"), "is not the address of a site"),
-        (("flaky_summarizer", "--project", "nowhere"), "there is no project 'nowhere'"),
         (("flaky_summarizer", "--patience", "-1"), "a number of seconds from 0 to 86,400"),
     ],
 )
@@ -142,9 +142,36 @@ def test_a_source_that_is_not_there_is_one_line_and_status_2(start):
     assert "no-such-thing: there is no such session" in errors
 
 
-def test_a_token_that_was_given_is_used_and_a_refusal_ends_with_status_1(start, recording):
+def test_a_token_that_was_given_is_used_and_a_refusal_ends_with_status_1(start, recording, site_url):
     code, output, errors = finish(start(recording, "--token", "hms_nobody"))
     assert code == 1
     assert "given up   GET /projects was refused: 401 Send a token that is in force" in output
-    assert errors == "CommandError: given up: 1 of 1 sessions\n"
+    assert errors == f"Feeding {site_url}\nCommandError: given up: 1 of 1 sessions\n"
     assert not ApiToken.objects.exists()
+
+
+def test_where_nothing_listens_the_feed_says_so_and_stops_with_its_address(start, recording, closed_port):
+    code, output, errors = finish(start(recording, "--url", f"http://127.0.0.1:{closed_port}"))
+    assert (code, output) == (2, "")
+    assert errors == f"CommandError: no site can be reached at http://127.0.0.1:{closed_port}: Connection refused\n"
+    assert not ApiToken.objects.exists()
+
+
+def test_a_feed_that_knows_of_no_site_invents_none(start, recording):
+    code, output, errors = finish(start(recording, HERMES_URL=""))
+    assert (code, output) == (2, "")
+    assert errors.startswith("CommandError: no site is known to run here: start one (make run), or say where it is")
+
+
+def test_a_project_that_is_not_there_is_one_line_and_status_2(start, recording):
+    code, output, errors = finish(start(recording, "--project", "nowhere"))
+    assert (code, output) == (2, "")
+    assert "there is no project 'nowhere'" in errors
+
+
+@pytest.fixture
+def closed_port():
+    """A port that belongs to this test, at which nothing listens."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
