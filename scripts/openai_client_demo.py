@@ -22,11 +22,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
-from openai import OpenAI
-from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolParam
+
+try:
+    from openai import OpenAI
+except ModuleNotFoundError:
+    sys.exit(
+        "The openai package is missing. `make test` and `make check` install it into .venv (requirements-dev.txt);"
+        " then run this script with .venv/bin/python."
+    )
+
+if TYPE_CHECKING:
+    from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolParam
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))

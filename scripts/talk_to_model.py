@@ -19,11 +19,20 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
-from openai import APIError, OpenAI
-from openai.types.chat import ChatCompletionMessageParam
+
+try:
+    from openai import APIError, OpenAI
+except ModuleNotFoundError:
+    sys.exit(
+        "The openai package is missing. `make test` and `make check` install it into .venv (requirements-dev.txt);"
+        " then run this script with .venv/bin/python."
+    )
+
+if TYPE_CHECKING:
+    from openai.types.chat import ChatCompletionMessageParam
 
 SYSTEM = "You help to run a small library. Answer in two or three plain sentences."
 SUBJECTS = ("the reading room", "late returns", "the children's shelf", "the card index", "the summer fair", "the roof")
