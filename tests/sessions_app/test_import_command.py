@@ -108,7 +108,9 @@ def test_a_folder_without_transcripts_is_refused(tmp_path):
 
 
 def test_an_unknown_project_is_refused():
-    assert refused(SAMPLE, "--project", "nowhere") == "there is no project 'nowhere'"
+    assert refused(SAMPLE, "--project", "nowhere") == (
+        "there is no project 'nowhere'; this makes one: manage.py create_project nowhere"
+    )
 
 
 def test_an_unknown_format_and_an_unreadable_file_are_refused(tmp_path):

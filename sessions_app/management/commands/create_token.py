@@ -32,7 +32,8 @@ class Command(BaseCommand):
         """Make it; the secret alone goes to stdout, so that a script can take it."""
         project = Project.objects.filter(slug=options["project"]).first()
         if project is None:
-            raise CommandError(f"there is no project {options['project']!r}")
+            slug = options["project"]
+            raise CommandError(f"there is no project {slug!r}; this makes one: manage.py create_project {slug}")
         name = options["name"].strip()
         if not 0 < len(name) <= 100:
             raise CommandError("--name: expected 1 to 100 characters")

@@ -82,7 +82,7 @@ def _project(slug: str | None) -> Project:
     try:
         return Project.objects.get(slug=slug)
     except Project.DoesNotExist:
-        raise _bad_input(f"there is no project {slug!r}") from None
+        raise _bad_input(f"there is no project {slug!r}; this makes one: manage.py create_project {slug}") from None
 
 
 def file_text(outcome: FileImport) -> str:

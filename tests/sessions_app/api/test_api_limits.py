@@ -124,7 +124,7 @@ def test_without_the_word_write_the_command_makes_a_token_that_reads(project, ur
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["nowhere", "--name", "x"], "no project 'nowhere'"),
+        (["nowhere", "--name", "x"], "no project 'nowhere'; this makes one: manage.py create_project nowhere"),
         (["review", "--name", " "], "1 to 100 characters"),
         (["review", "--name", "taken"], "already"),
     ],
