@@ -11,6 +11,7 @@ from collections.abc import MutableMapping
 from typing import Any
 
 import structlog
+from django.core.exceptions import PermissionDenied
 
 from sessions_app.passes.faults import has_words_of_database
 
@@ -32,12 +33,26 @@ def hide_login_tokens(_logger: Any, _method: str, line: str) -> str:
     return LOGIN_TOKEN.sub(r"\1[hidden]", line)
 
 
+def error_of(event: MutableMapping[str, Any]) -> BaseException | None:
+    """The exception that the event tells of."""
+    told = event.get("exc_info")
+    if told is True:
+        return sys.exc_info()[1]
+    return told[1] if isinstance(told, tuple) else told if isinstance(told, BaseException) else None
+
+
+def leave_out_trace_of_refusals(
+    _logger: Any, _method: str, event: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
+    """Somebody who may not do a thing is no fault of the site: the line that says so is enough."""
+    if isinstance(error_of(event), PermissionDenied):
+        del event["exc_info"]
+    return event
+
+
 def hide_words_of_database(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """The event without what the database says of an error, which quotes rows: where it happened and its type stay."""
-    told = event.get("exc_info")
-    error = told[1] if isinstance(told, tuple) else told if isinstance(told, BaseException) else None
-    if told is True:
-        error = sys.exc_info()[1]
+    error = error_of(event)
     if error is not None and has_words_of_database(error):
         del event["exc_info"]
         frames = "".join(traceback.format_tb(error.__traceback__))
@@ -62,6 +77,7 @@ def logging_settings(shape: str, level: str) -> dict[str, Any]:
                 "foreign_pre_chain": SHARED_PROCESSORS,
                 "processors": [
                     structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                    leave_out_trace_of_refusals,
                     hide_words_of_database,
                     *renderers(shape),
                     hide_login_tokens,

@@ -9,6 +9,8 @@ import pytest
 from django.db import connection, transaction
 
 from hermes_site.log_lines import logging_settings
+from sessions_app.models import MemberRole
+from sessions_app.services import add_member, create_project
 from sessions_app.services.login_links import issue_login_link
 
 
@@ -43,6 +45,18 @@ def test_the_secret_of_a_login_link_is_in_no_line_about_a_request(client, django
         lines = heard.getvalue()
         assert lines.count("/login/once/[hidden]") >= 2
         assert token not in lines
+
+
+@pytest.mark.django_db
+def test_a_page_that_somebody_may_not_open_is_one_line_in_the_log(client, django_user_model, log_of_requests):
+    viewer = django_user_model.objects.create_user("viewer")
+    add_member(create_project("review", "Review", None), viewer, MemberRole.VIEWER)
+    client.force_login(viewer)
+    assert client.get("/p/review/tokens/").status_code == 403
+    for heard in log_of_requests.values():
+        lines = heard.getvalue().splitlines()
+        assert len(lines) == 1
+        assert "/p/review/tokens/" in lines[0] and "Traceback" not in lines[0]
 
 
 # In no line of code below: a traceback shows those.
