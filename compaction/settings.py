@@ -38,8 +38,8 @@ class Severity(StrEnum):
 class SettingProblem:
     """One message about one key. `given` and `effective` are shown as they would be written in a settings file.
 
-    message: why the value can't be taken and what is done instead. cause: the first half of that alone, for those who
-    go on with nothing instead; empty when the message has no second half.
+    message: why the value can't be taken and what is done instead. cause: why alone, for those who refuse and use
+    nothing instead; empty when the message has no second half.
     line: where the key stands in that file, from 1; None when the value did not come from a text.
     """
 
@@ -200,24 +200,27 @@ def _within_bounds(setting: Setting, number: int | float, given: object, path: s
     if setting.lowest is not None and number < setting.lowest:
         used = as_kind(setting.lowest)
         message = worded("{} is out of range; the lowest value {} is used", shown(given), shown(used))
-        return _with_problem(used, given, path, message, Severity.CLAMPED)
+        cause = worded("{} is out of range; the lowest value is {}", shown(given), shown(used))
+        return _with_problem(used, given, path, message, Severity.CLAMPED, cause)
     if setting.highest is not None and number > setting.highest:
         used = as_kind(setting.highest)
-        return _with_problem(used, given, path, _too_high(setting, number, given, shown(used)), Severity.CLAMPED)
+        too_high, why = _too_high(setting, number, given, shown(used))
+        return _with_problem(used, given, path, too_high, Severity.CLAMPED, why)
     return ReadValue(as_kind(number))
 
 
-def _too_high(setting: Setting, number: int | float, given: object, used: str) -> str:
-    """With a hint where somebody has most likely written percent."""
+def _too_high(setting: Setting, number: int | float, given: object, used: str) -> tuple[str, str]:
+    """The message and its cause, with a hint where somebody has most likely written percent."""
     if setting.highest == 1 and 2 <= number <= 100:
-        return worded(
-            "{} is out of range; the highest value {} is used (write {:g} for {:g} %)",
-            shown(given),
-            used,
-            number / 100,
-            number,
+        told = (shown(given), used, number / 100, number)
+        return (
+            worded("{} is out of range; the highest value {} is used (write {:g} for {:g} %)", *told),
+            worded("{} is out of range; the highest value is {} (write {:g} for {:g} %)", *told),
         )
-    return worded("{} is out of range; the highest value {} is used", shown(given), used)
+    return (
+        worded("{} is out of range; the highest value {} is used", shown(given), used),
+        worded("{} is out of range; the highest value is {}", shown(given), used),
+    )
 
 
 def _read_word(setting: Setting, given: object, path: str) -> ReadValue:

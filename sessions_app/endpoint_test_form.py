@@ -21,6 +21,7 @@ from sessions_app.models import Project, Session
 from sessions_app.pages.endpoint_tests import block_name
 from sessions_app.session_policy import blocks_of
 from sessions_app.summarizers import EXTRACTIVE
+from sessions_app.translated import translated
 
 OTHERS: Final = 3
 MADE_UP: Final = ""
@@ -59,7 +60,7 @@ class EndpointFields(forms.Form):
         if "key_env" in block and not self._may_name_keys:
             self.add_error("key_env", _("Only an owner of the project can name a variable here."))
         reading = CompactionPolicy.from_mapping({"auxiliary": {"compression": block}})
-        refusals = [(problem.key, problem.message) for problem in reading.errors]
+        refusals = [(problem.key, translated(problem.cause or problem.message)) for problem in reading.errors]
         try:
             endpoint_of(reading.policy.auxiliary)
         except InvalidPolicy as error:

@@ -89,7 +89,7 @@ class SimulationForm(forms.Form):
         reading = CompactionPolicy.from_mapping(self._blocks(asked))
         for problem in reading.errors:
             key = problem.key.rpartition(".")[2]
-            self.add_error(key if key in self.fields else None, translated(problem.message))
+            self.add_error(key if key in self.fields else None, translated(problem.cause or problem.message))
         refusal = self._refusal(reading.policy, asked.get("window_tokens") or self._window.context_tokens)
         if refusal and not self.errors:
             self.add_error("threshold", refusal)

@@ -39,7 +39,7 @@ def read_blocks(blocks: Mapping[str, Any], prefix: str = "") -> PolicyReading:
 
 
 def field_of(problem: SettingProblem, prefix: str) -> FieldProblem:
-    return FieldProblem(path=prefix + problem.key, message=problem.message)
+    return FieldProblem(path=prefix + problem.key, message=problem.cause or problem.message)
 
 
 def remarks_of(problems: Iterable[SettingProblem]) -> list[Remark]:

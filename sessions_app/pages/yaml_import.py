@@ -61,12 +61,12 @@ def read_page(project: Project, reading: YamlReading, text: str, base: str, note
         base=int(base) if base.isdecimal() and len(base) < 10 else 0,
         note=note.strip()[:1_000],
         reading=reading,
-        refusals=tuple(map(yaml_line, refused)),
-        remarks=tuple(yaml_line(one) for one in reading.problems if one not in refused),
+        refusals=tuple(yaml_line(one, one.cause or one.message) for one in refused),
+        remarks=tuple(yaml_line(one, one.message) for one in reading.problems if one not in refused),
         changes=change_lines(changes(blocks_of_project(project), reading.blocks)),
         is_only_out_of_range=reading.verdict.is_only_out_of_range and len(refused) == len(reading.verdict.refusals),
     )
 
 
-def yaml_line(problem: SettingProblem) -> YamlLine:
-    return YamlLine(problem.line, problem.key, sentence(translated(problem.message)))
+def yaml_line(problem: SettingProblem, words: str) -> YamlLine:
+    return YamlLine(problem.line, problem.key, sentence(translated(words)))

@@ -53,15 +53,15 @@ def cases_of_c01():
 
 
 EXPLAINED = {
-    "threshold: 1.5": "1.5 is out of range; the highest value 1.0 is used.",
-    "threshold: -1": "-1 is out of range; the lowest value 0.05 is used.",
-    "threshold: abc": "'abc' is not a number; 0.5 is used instead.",
-    "threshold: .nan": "'NaN' is not a number; 0.5 is used instead.",
-    "micro_compact_every_n_turns: 0": "0 is out of range; the lowest value 1 is used.",
-    "micro_compact_every_n_turns: -3": "-3 is out of range; the lowest value 1 is used.",
-    "micro_compact_every_n_turns: 2.7": "'2.7' is not a whole number; 1 is used instead.",
-    "micro_compact_every_n_turns: true": "'true' is not a whole number; 1 is used instead.",
-    "micro_compact_defrag_threshold_tokens: 0": "0 is out of range; the lowest value 1 is used.",
+    "threshold: 1.5": "1.5 is out of range; the highest value is 1.0.",
+    "threshold: -1": "-1 is out of range; the lowest value is 0.05.",
+    "threshold: abc": "'abc' is not a number.",
+    "threshold: .nan": "'NaN' is not a number.",
+    "micro_compact_every_n_turns: 0": "0 is out of range; the lowest value is 1.",
+    "micro_compact_every_n_turns: -3": "-3 is out of range; the lowest value is 1.",
+    "micro_compact_every_n_turns: 2.7": "'2.7' is not a whole number.",
+    "micro_compact_every_n_turns: true": "'true' is not a whole number.",
+    "micro_compact_defrag_threshold_tokens: 0": "0 is out of range; the lowest value is 1.",
 }
 
 

@@ -92,14 +92,14 @@ def test_the_value_in_force_is_told_with_where_it_comes_from_and_what_follows(cl
     [
         (THRESHOLD, "plenty", "'plenty' is not a number."),
         (THRESHOLD, "60 %", "'60 %' is not a number."),
-        (THRESHOLD, "60", "60 is out of range; the highest value 1.0 is used (write 0.6 for 60 %)"),
+        (THRESHOLD, "60", "60 is out of range; the highest value is 1.0 (write 0.6 for 60 %)"),
         ("compression.protect_first_n", "2.5", "is not a whole number."),
         ("compression.micro_compact", "perhaps", "'perhaps' is not a switch (true or false)"),
         ("compression.tail_mode", "long", "'long' is not one of ratio, lean, legacy."),
         ("compression.model_thresholds", "gpt", "is not a number."),
         ("compression.model_thresholds", "gpt: 0.3\ngpt: 0.4", "'0.3 and 0.4' is not a number."),
         ("auxiliary.compression.base_url", "ftp://host/", "An address starts with http:// or https://."),
-        ("auxiliary.compression.timeout", "0", "0 is out of range; the lowest value 1 is used."),
+        ("auxiliary.compression.timeout", "0", "0 is out of range; the lowest value is 1."),
         ("model.context_length", "large", "'large' is not a whole number."),
     ],
 )

@@ -59,8 +59,9 @@ def test_what_the_engine_refuses_is_refused_with_its_own_words_per_field(blocks,
     problems = read_policy(blocks).errors
     assert problems
     assert [(field["path"], field["message"]) for field in answer.json()["fields"]] == [
-        (problem.key, problem.message) for problem in problems
+        (problem.key, problem.cause or problem.message) for problem in problems
     ]
+    assert "is used" not in answer.text
     assert PolicyRevision.objects.filter(project=project).count() == 1
 
 
