@@ -127,6 +127,18 @@ def test_a_file_that_cannot_be_read_does_not_keep_the_others_out(tmp_path):
     assert Session.objects.count() == 1
 
 
+def test_people_read_each_error_once_and_how_many_files_it_concerns(tmp_path):
+    (tmp_path / "a_noise.jsonl").write_text("not a transcript")
+    (tmp_path / "b.jsonl").write_text('{"role": "user", "content": "hello"}\n')
+    out = StringIO()
+    with pytest.raises(CommandError) as caught:
+        call_command("import_sessions", str(tmp_path), "--tokens", "rough", stdout=out)
+    assert caught.value.returncode == 2
+    assert str(caught.value) == "1 of 2 files could not be read, or not to the end; the errors stand above"
+    assert out.getvalue().count("  error: ") == 1
+    assert Session.objects.count() == 1
+
+
 def test_files_go_into_the_project_that_is_named(project):
     run(BUGS / "I08_corrupt_middle_line.jsonl", "--project", project.slug)
     assert Session.objects.get().project == project

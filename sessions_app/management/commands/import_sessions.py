@@ -39,7 +39,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *_args: str, **options: Any) -> None:
-        """Import, print, and end with status 2 and one line on stderr when there was nothing that could be read."""
+        """Import, print, and end with status 2 and one line on stderr when something could not be read, or not to its
+        end; what could be read is stored all the same."""
         paths = [Path(path) for path in options["paths"]]
         for path in paths:
             if not path.exists():
@@ -58,8 +59,7 @@ class Command(BaseCommand):
         )
         failed = [outcome for outcome in outcomes if outcome.error]
         if failed:
-            more = "" if len(failed) == 1 else f" (and {len(failed) - 1} more that can't be read)"
-            raise _bad_input(failed[0].error + more)
+            raise _bad_input(failure_text(failed, len(outcomes), is_told=not options["as_json"]))
 
     def _import(self, paths: list[Path], project: Project, counter: Any, options: dict[str, Any]) -> list[FileImport]:
         outcomes = []
@@ -83,6 +83,14 @@ def _project(slug: str | None) -> Project:
         return Project.objects.get(slug=slug)
     except Project.DoesNotExist:
         raise _bad_input(f"there is no project {slug!r}; this makes one: manage.py create_project {slug}") from None
+
+
+def failure_text(failed: list[FileImport], files: int, *, is_told: bool) -> str:
+    """The line about files that can't be read; is_told: each error stands in the output for people already."""
+    if is_told:
+        return f"{len(failed):,} of {files:,} files could not be read, or not to the end; the errors stand above"
+    more = "" if len(failed) == 1 else f" (and {len(failed) - 1} more that can't be read)"
+    return failed[0].error + more
 
 
 def file_text(outcome: FileImport) -> str:
