@@ -139,8 +139,8 @@ class _Reader:
         if isinstance(block, Mapping):
             return block
         if block is not None:
-            message = worded("expected keys with values below it; the block is left out")
-            self._problem(path, message, Severity.ERROR, block)
+            cause = worded("expected keys with values below it")
+            self._problem(path, worded("{}; the block is left out", cause), Severity.ERROR, block, cause=cause)
         return {}
 
     def _read_compression(self, layer: str, block: Mapping[str, Any]) -> None:
