@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from compaction.messages import Message, RowKind
+from compaction.records import Outcome, PassKind
 
 
 class ProblemKind(StrEnum):
@@ -30,6 +31,7 @@ class ProblemKind(StrEnum):
     REPLACED_CHARACTER = "replaced_character"
     REPEATED_RECORD = "repeated_record"
     ORPHAN_PARENT = "orphan_parent"
+    UNDONE_PASS = "undone_pass"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,27 @@ class Rewrite:
 
 
 @dataclass(frozen=True, slots=True)
+class PassFigures:
+    """What only a record of this program says of a pass. rows_* and *_tokens as in `PassRecord`; None when unknown."""
+
+    outcome: Outcome | None = None
+    reason: str = ""
+    detail: str = ""
+    notes: tuple[str, ...] | None = None
+    turn: int | None = None
+    rows_before: int | None = None
+    rows_after: int | None = None
+    exchange_tokens: int | None = None
+    rolling_summary_tokens: int | None = None
+    occupancy_pct: float | None = None
+    threshold_tokens: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_break_tokens: int | None = None
+    main_model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PassRecorded:
     """Another program compacted: these rows left the live context, these rows entered it.
 
@@ -96,6 +119,7 @@ class PassRecorded:
     `archived`, or at the end when that is empty.
     rewritten: rows that were replaced where they stood, in order; their originals are not named in `archived`.
     is_defrag: the micro summary was only rewritten.
+    figures: of a pass that this program made.
     Figures are as recorded; None when the source does not say.
     """
 
@@ -114,6 +138,25 @@ class PassRecorded:
     opaque: bool = False
     line: int | None = None
     is_defrag: bool = False
+    figures: PassFigures | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PassTried:
+    """A pass of this program that changed no row: it failed, was held back or gained nothing.
+
+    number: of the pass in its session, by which a second import finds it again. figures.outcome is known.
+    """
+
+    number: int
+    kind: PassKind
+    figures: PassFigures
+    at: float | None = None
+    trigger: str | None = None
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    duration_ms: int | None = None
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +175,7 @@ class TurnEnded:
     at: float | None = None
 
 
-SourceEvent = RowAppended | PassRecorded | RowsRewound | TurnEnded
+SourceEvent = RowAppended | PassRecorded | PassTried | RowsRewound | TurnEnded
 
 
 @dataclass(frozen=True, slots=True)

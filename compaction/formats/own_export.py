@@ -1,9 +1,9 @@
 """Reading the exports of this program, as one JSON document or as JSON lines.
 
 An export tells of each row when it was born and when it died, and by which pass. From that the session is told again as
-it happened: rows appended, passes with what they archived and what they put in its place, rows taken back. Kinds stay:
-a summary comes back as a summary, never as a message. A pass that was undone left nothing, so it is not told; neither
-is one that changed nothing.
+it happened: rows appended, passes with what they archived and what they put in its place, passes that changed nothing
+with why they did not, rows taken back. Kinds stay: a summary comes back as a summary, never as a message. A pass that
+was undone left nothing, so it is left out, and the report says so.
 
 A redacted export is no original. It is read as a source of its own, under an id of its own, so that a copy with masked
 texts can never be taken for the session, nor mix with it.
@@ -30,6 +30,7 @@ from compaction.formats.events import (
     SourceSession,
 )
 from compaction.formats.json_lines import JsonLineReader, parse_json, read_document
+from compaction.formats.own_passes import figures_of, text_of, tried_pass, whole
 from compaction.formats.source_file import SourceFile, StreamKeeper
 from compaction.formats.times import epoch_seconds
 from compaction.formats.told_once import Tell, ToldOnce
@@ -159,24 +160,24 @@ def _objects(value: object) -> list[Record]:
 
 
 def _opaque(summaries: Sequence[Record]) -> frozenset[int]:
-    hidden = (_whole(one.get("made_by_pass")) for one in summaries if one.get("text") is None)
+    hidden = (whole(one.get("made_by_pass")) for one in summaries if one.get("text") is None)
     return frozenset(number for number in hidden if number is not None)
 
 
 def _row_line(record: Record, place: int, line: int | None) -> _RowLine:
-    row_id = _whole(record.get("id")) or 0
+    row_id = whole(record.get("id")) or 0
     named = record.get("client_id")
     return _RowLine(
         place=place,
         line=line,
         id=row_id,
-        position=_whole(record.get("position")) or 0,
-        born_seq=_whole(record.get("born_seq")) or 0,
-        died_seq=_whole(record.get("died_seq")),
-        made_by=_whole(record.get("made_by_pass")),
-        archived_by=_whole(record.get("archived_by_pass")),
+        position=whole(record.get("position")) or 0,
+        born_seq=whole(record.get("born_seq")) or 0,
+        died_seq=whole(record.get("died_seq")),
+        made_by=whole(record.get("made_by_pass")),
+        archived_by=whole(record.get("archived_by_pass")),
         foreign_id=named if isinstance(named, str) and named else f"row-{row_id}",
-        replaces=_whole(record.get("replaces")),
+        replaces=whole(record.get("replaces")),
     )
 
 
@@ -184,18 +185,18 @@ def _session(told: _Told, fetch: Fetch, report: ImportReport) -> SourceSession:
     facts = told.head["session"]
     assert isinstance(facts, dict)
     is_redacted = told.head.get("redacted") is not False
-    name = _text(facts.get("id")) or "unnamed"
+    name = text_of(facts.get("id")) or "unnamed"
     return SourceSession(
         foreign_id=f"redacted-{name}" if is_redacted else name,
         source=REDACTED_SOURCE if is_redacted else SOURCE,
         events=partial(_events, told, fetch, ToldOnce(report)),
-        title=_text(facts.get("title")),
-        model=_text(facts.get("model")) or None,
+        title=text_of(facts.get("title")),
+        model=text_of(facts.get("model")) or None,
         started_at=epoch_seconds(facts.get("started_at")),
         ended_at=epoch_seconds(facts.get("ended_at")),
-        end_reason=_text(facts.get("end_reason")) or None,
-        window_tokens=_whole(facts.get("window_tokens")),
-        fixed_overhead_tokens=_whole(facts.get("fixed_overhead_tokens")),
+        end_reason=text_of(facts.get("end_reason")) or None,
+        window_tokens=whole(facts.get("window_tokens")),
+        fixed_overhead_tokens=whole(facts.get("fixed_overhead_tokens")),
         extras=json_text({"exported_from": facts.get("source"), "exported_id": name, "redacted": is_redacted}),
     )
 
@@ -203,22 +204,40 @@ def _session(told: _Told, fetch: Fetch, report: ImportReport) -> SourceSession:
 def _events(told: _Told, fetch: Fetch, once: ToldOnce) -> Iterator[SourceEvent]:
     """Everything that happened, by the session's own clock; at one moment rows come before passes."""
     tell = once.replay()
-    undone = frozenset(number for one in told.passes if _has_no_trace(one) and (number := _whole(one.get("number"))))
+    undone = frozenset(number for one in told.passes if _has_no_trace(one) and (number := whole(one.get("number"))))
     rows = [row for row in told.rows if row.made_by not in undone]
     of_passes = _rows_of_passes(rows)
-    moments: list[tuple[int, int, int, Callable[[], SourceEvent]]] = []
+    moments: list[tuple[int, int, int, Callable[[], SourceEvent | None]]] = []
     for born_seq, row in _appended(rows):
         moments.append((born_seq, 0, row.position, partial(_append, row, fetch, tell)))
     for recorded in told.passes:
-        number, kind = _whole(recorded.get("number")), _PASS_KINDS.get(str(recorded.get("kind")))
-        if number is None or number in undone or kind is None:
-            continue
-        again = partial(_pass, recorded, number, kind, of_passes, fetch, tell, number in told.opaque_passes)
-        moments.append((_whole(recorded.get("seq")) or 0, 1, number, again))
+        number = whole(recorded.get("number"))
+        again = None if number is None else _pass_event(recorded, number, told, of_passes, fetch, tell)
+        if number is not None and again is not None:
+            moments.append((whole(recorded.get("seq")) or 0, 1, number, again))
     for died_seq, foreign_ids in _taken_back(rows):
         moments.append((died_seq, 2, 0, partial(RowsRewound, foreign_ids)))
     for _seq, _order, _place, make in sorted(moments, key=lambda moment: moment[:3]):
-        yield make()
+        event = make()
+        if event is not None:
+            yield event
+
+
+def _pass_event(
+    recorded: Record, number: int, told: _Told, rows: _RowsOfPasses, fetch: Fetch, tell: Tell
+) -> Callable[[], SourceEvent | None] | None:
+    """What makes the event of a pass; None, with a problem told, for one that can't be taken."""
+    here = tell.at(where=f"pass {number}")
+    if recorded.get("undone_seq") is not None:
+        here.note(ProblemKind.UNDONE_PASS, "it was undone, so nothing of it is left to take over")
+        return None
+    if _has_no_trace(recorded):
+        return partial(tried_pass, recorded, number, tell)
+    kind = _PASS_KINDS.get(str(recorded.get("kind")))
+    if kind is None:
+        here.note(ProblemKind.UNKNOWN_TYPE, "a pass of no known kind")
+        return None
+    return partial(_pass, recorded, number, kind, rows, fetch, tell, number in told.opaque_passes)
 
 
 def _rows_of_passes(rows: Sequence[_RowLine]) -> _RowsOfPasses:
@@ -284,13 +303,14 @@ def _pass(
             if row.replaces
         ),
         at=epoch_seconds(recorded.get("at")),
-        trigger=_text(recorded.get("trigger")) or None,
-        tokens_before=_whole(recorded.get("tokens_before")),
-        tokens_after=_whole(recorded.get("tokens_after")),
-        duration_ms=_whole(recorded.get("duration_ms")),
-        model=_text(recorded.get("aux_model")) or None,
+        trigger=text_of(recorded.get("trigger")) or None,
+        tokens_before=whole(recorded.get("tokens_before")),
+        tokens_after=whole(recorded.get("tokens_after")),
+        duration_ms=whole(recorded.get("duration_ms")),
+        model=text_of(recorded.get("aux_model")) or None,
         opaque=is_opaque,
         is_defrag=recorded.get("kind") == "defrag",
+        figures=figures_of(recorded),
     )
 
 
@@ -307,19 +327,11 @@ def _source_row(row: _RowLine, record: Record, tell: Tell) -> SourceRow:
         at=epoch_seconds(record.get("at")),
         kind=_KINDS.get(str(record.get("kind")), RowKind.MESSAGE),
         by_person=record.get("by_person") is not False,
-        model=_text(record.get("model")) or None,
-        input_tokens=_whole(tokens.get("input_tokens")),
-        output_tokens=_whole(tokens.get("output_tokens")),
-        cache_read_tokens=_whole(tokens.get("cache_read_tokens")),
-        cache_write_tokens=_whole(tokens.get("cache_write_tokens")),
-        reasoning_tokens=_whole(record.get("reasoning_tokens")),
+        model=text_of(record.get("model")) or None,
+        input_tokens=whole(tokens.get("input_tokens")),
+        output_tokens=whole(tokens.get("output_tokens")),
+        cache_read_tokens=whole(tokens.get("cache_read_tokens")),
+        cache_write_tokens=whole(tokens.get("cache_write_tokens")),
+        reasoning_tokens=whole(record.get("reasoning_tokens")),
         line=row.line,
     )
-
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from compaction.formats.events import PassRecorded, Problem, ProblemKind, RowsRewound, SourceRow
+from compaction.formats.events import PassRecorded, PassTried, Problem, ProblemKind, RowsRewound, SourceRow
 from compaction.messages import Role, RowKind
 from compaction.records import Outcome
 from compaction.tokens import TokenCounter
 from sessions_app.counters import Counters
 from sessions_app.importing.outcomes import SessionImport
+from sessions_app.importing.pass_figures import fill_figures
 from sessions_app.importing.places import places_from, places_in_gap
 from sessions_app.importing.rows import RowWriter
 from sessions_app.mapping import storable_count, storable_id, storable_or_none, storable_time
@@ -81,6 +82,21 @@ class PassWriter:
         born = [*self._rewrite(event, stamped, made), *self._summarise(event, stamped, made)]
         self._finish(made, stamped, born)
 
+    def note_tried(self, event: PassTried) -> None:
+        """Store a pass that changed no row, unless it is stored already."""
+        self._rows.flush()
+        identity = hashlib.sha256(json.dumps(["tried", event.number]).encode()).hexdigest()
+        if CompactionPass.objects.filter(session_id=self._session.pk, foreign_id=identity).exists():
+            self._outcome.passes_present += 1
+            return
+        made = self._unsaved_pass(event, identity)
+        made.kind, made.committed = event.kind.value, False
+        made.edit = {"archived": [], "superseded": [], "inserted": []}
+        made.rows_after, made.counted_tokens_after = made.rows_before, made.counted_tokens_before
+        fill_figures(made, event.figures)
+        self._save_pass(made)
+        event_at(self._session, made.seq, EventKind.PASS, at=made.at, compaction_pass=made).save(force_insert=True)
+
     def _complete(self, known: CompactionPass, event: PassRecorded) -> None:
         """Take out rows that a stored pass archived but that came to be known only later, from a fuller source."""
         named = [*event.archived, *(rewrite.foreign_id for rewrite in event.rewritten)]
@@ -128,38 +144,46 @@ class PassWriter:
     def _new_pass(self, event: PassRecorded, identity: str) -> CompactionPass:
         session = self._session
         kind, outcome, column = _DEFRAG if event.is_defrag else _KINDS[event.kind]
+        setattr(session, column, getattr(session, column) + 1)
+        made = self._unsaved_pass(event, identity)
+        made.kind, made.outcome, made.committed = kind, outcome.value, True
+        made.is_opaque, made.prompt_user = event.opaque, storable_or_none(event.prompt)
+        if event.figures is not None:
+            fill_figures(made, event.figures)
+        self._save_pass(made)
+        return made
+
+    def _unsaved_pass(self, event: PassRecorded | PassTried, identity: str) -> CompactionPass:
+        """The next pass of the session, with what events of both kinds say. Takes its number and its place in time."""
+        session = self._session
         session.last_seq += 1
         session.passes_total += 1
-        setattr(session, column, getattr(session, column) + 1)
-        made = CompactionPass(
+        return CompactionPass(
             session=session,
             number=session.passes_total,
             origin=PassOrigin.IMPORTED,
-            kind=kind,
-            outcome=outcome.value,
             seq=session.last_seq,
             at=storable_time(event.at),
             turn=session.turns_total or None,
             revision_before=session.compaction_revision,
             revision_after=session.compaction_revision + 1,
-            committed=True,
             foreign_id=identity,
-            is_opaque=event.opaque,
             trigger=storable_or_none(event.trigger),
             tokens_before=storable_count(event.tokens_before),
             tokens_after=storable_count(event.tokens_after),
             duration_ms=storable_count(event.duration_ms),
             aux_model=storable_or_none(event.model),
-            prompt_user=storable_or_none(event.prompt),
             rows_before=session.live_rows,
             counted_tokens_before=session.live_tokens,
         )
+
+    def _save_pass(self, made: CompactionPass) -> None:
         made.save(force_insert=True)
-        session.compaction_revision += 1
+        self._session.compaction_revision += 1
+        self._session.failed_passes += Outcome(made.outcome).is_failure
         if made.at is not None:
-            touch(session, made.at)
+            touch(self._session, made.at)
         self._outcome.passes_added += 1
-        return made
 
     def _stamp(self, foreign_ids: Sequence[str], made: CompactionPass) -> list[_Stamped]:
         rows = self._live(foreign_ids)
@@ -263,7 +287,8 @@ class PassWriter:
                 for row in born
             ],
         }
-        made.rows_after = session.live_rows
+        if made.rows_after is None:
+            made.rows_after = session.live_rows
         made.counted_tokens_after = session.live_tokens
         made.save(update_fields=["edit", "rows_after", "counted_tokens_after", "unknown_archived"])
         positions = [row.position for row in born] or [row.position for row in stamped]
@@ -295,7 +320,7 @@ class PassWriter:
                 number=number + index,
                 kind=SummaryKind(made.kind),
                 text=None if row is None or made.is_opaque else row.content,
-                tokens=None if row is None or made.is_opaque else row.tokens,
+                tokens=None if row is None or made.is_opaque else _version_tokens(made, row),
                 compaction_pass=made,
                 row=row,
             )
@@ -325,6 +350,12 @@ class PassWriter:
 
     def _problem(self, detail: str, line: int | None = None) -> None:
         self._outcome.problems.append(Problem(ProblemKind.ODD_SHAPE, detail, line, skipped=False))
+
+
+def _version_tokens(made: CompactionPass, row: MessageRow) -> int:
+    """What a version costs: a rolling summary as its pass counted it, where that is known, else its row."""
+    rolling = made.rolling_summary_tokens if row.kind == RowKind.MICRO_SUMMARY.value else None
+    return row.tokens if rolling is None else rolling
 
 
 def pass_identity(event: PassRecorded) -> str:

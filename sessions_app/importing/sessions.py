@@ -13,7 +13,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from compaction.formats.events import PassRecorded, RowAppended, RowsRewound, SourceSession, TurnEnded
+from compaction.formats.events import PassRecorded, PassTried, RowAppended, RowsRewound, SourceSession, TurnEnded
 from compaction.messages import Role
 from compaction.storable import storable_text
 from compaction.tokens import TokenCounter
@@ -43,7 +43,14 @@ _FACT_COLUMNS = (
     "is_damaged",
     "status",
 )
-
+_PASS_COLUMNS = (
+    "passes_total",
+    "micro_passes",
+    "defrag_passes",
+    "batch_passes",
+    "prune_passes",
+    "failed_passes",
+)
 
 TITLE_CHARS = 80
 
@@ -63,6 +70,8 @@ def import_session(project: Project, source: SourceSession, counter: TokenCounte
                     rows.add(event)
                 case PassRecorded():
                     passes.record(event)
+                case PassTried():
+                    passes.note_tried(event)
                 case RowsRewound():
                     passes.rewind(event)
         rows.flush()
@@ -128,8 +137,6 @@ def _finish(session: Session, outcome: SessionImport) -> None:
         known = session.ended_at or session.started_at
         if known is not None:
             touch(session, known)
-    save_locked(
-        session, *_FACT_COLUMNS, "passes_total", "micro_passes", "defrag_passes", "batch_passes", "prune_passes"
-    )
+    save_locked(session, *_FACT_COLUMNS, *_PASS_COLUMNS)
     if outcome.has_changed:
         tell(session, EventKind.IMPORTED)

@@ -25,6 +25,7 @@ SKIP_WORDS = {
     "replaced_character": gettext_lazy("characters that can't be stored were replaced"),
     "repeated_record": gettext_lazy("a record that was there already"),
     "orphan_parent": gettext_lazy("its parent is missing"),
+    "undone_pass": gettext_lazy("a pass that was undone"),
 }
 
 

@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext, pgettext
 
 from compaction.batch_telemetry import BATCH_PREFIX
+from compaction.formats.own_export import REDACTED_SOURCE, SOURCE
 from compaction.telemetry import MICRO_PREFIX, PRUNE_PREFIX
 from sessions_app.models import CompactionPass, EventKind, PassFacts, PassKind, PassOrigin, Session
 from sessions_app.pages import pass_words
@@ -65,6 +66,12 @@ def at_turn(times: Mapping[int, TurnTime], turn: int | None) -> TurnTime | None:
 def is_imported(facts: PassFacts) -> bool:
     """Whether another program made this pass."""
     return isinstance(facts, CompactionPass) and facts.origin == PassOrigin.IMPORTED
+
+
+@register.filter
+def is_from_export(facts: PassFacts, session: Session) -> bool:
+    """Whether this pass came back from an export of this program."""
+    return is_imported(facts) and session.source in (SOURCE, REDACTED_SOURCE)
 
 
 @register.filter
