@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from compaction.formats.events import PassRecorded, PassTried, Problem, ProblemKind, RowsRewound, SourceRow
+from compaction.formats.own_export import REDACTED_SOURCE, SOURCE
+from compaction.markers import strip_frame
 from compaction.messages import Role, RowKind
 from compaction.records import Outcome
 from compaction.tokens import TokenCounter
@@ -319,7 +321,7 @@ class PassWriter:
                 session_id=self._session.pk,
                 number=number + index,
                 kind=SummaryKind(made.kind),
-                text=None if row is None or made.is_opaque else row.content,
+                text=None if row is None or made.is_opaque else _version_text(made, row),
                 tokens=None if row is None or made.is_opaque else _version_tokens(made, row),
                 compaction_pass=made,
                 row=row,
@@ -350,6 +352,12 @@ class PassWriter:
 
     def _problem(self, detail: str, line: int | None = None) -> None:
         self._outcome.problems.append(Problem(ProblemKind.ODD_SHAPE, detail, line, skipped=False))
+
+
+def _version_text(made: CompactionPass, row: MessageRow) -> str | None:
+    """A version's text. Of a pass of this program it is kept without the frame of its row, as passes here keep it."""
+    is_ours = made.session.source in (SOURCE, REDACTED_SOURCE)
+    return strip_frame(row.content) if is_ours and row.content is not None else row.content
 
 
 def _version_tokens(made: CompactionPass, row: MessageRow) -> int:
