@@ -4,6 +4,7 @@ All of it happens under one lock in the database, so two parents that start at o
 """
 
 import logging
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -11,6 +12,7 @@ import psycopg
 from django.contrib.auth import get_user_model
 from django.core.management import call_command, get_commands
 from django.db import connection
+from psycopg.rows import TupleRow
 
 from hermes_site.postgres.errors import ServerUnavailable
 from hermes_site.serve.connecting import plain_parameters
@@ -19,6 +21,7 @@ from sessions_app.services.owner import ensure_local_owner
 logger = logging.getLogger(__name__)
 
 PREPARATION_LOCK = 7_305_804_402
+LOCK_PAUSE_SECONDS = 0.2
 SAMPLES_COMMAND = "load_samples"
 
 Say = Callable[[str], None]
@@ -33,8 +36,16 @@ def preparation_lock() -> Iterator[None]:
         reason = " ".join(str(error).split())
         raise ServerUnavailable(f"The database of DATABASE_URL does not answer: {reason}") from error
     with locked:
-        locked.execute("select pg_advisory_lock(%s)", [PREPARATION_LOCK])
+        # Asked again and again instead of waited for: a statement that waits has a snapshot, and an index that the
+        # other parent builds concurrently would wait for its end.
+        while not _try_lock(locked):
+            time.sleep(LOCK_PAUSE_SECONDS)
         yield
+
+
+def _try_lock(connection: psycopg.Connection[TupleRow]) -> bool:
+    found = connection.execute("select pg_try_advisory_lock(%s)", [PREPARATION_LOCK]).fetchone()
+    return found is not None and bool(found[0])
 
 
 def prepare_database(say: Say, with_samples: bool) -> None:
