@@ -18,15 +18,20 @@ let watcher = null;
 const near = new Set();
 let isSettling = false;
 let isGoingUp = false;
+// When the reader asked for the head of the page: on the way there nothing is loaded above, or it would stop them.
+let askedForHeadAt = -Infinity;
+const WAY_TO_HEAD_MS = 1_000;
 
 function rows() {
   return document.getElementById("rows");
 }
 
+const isOnTheWayToHead = () => performance.now() - askedForHeadAt < WAY_TO_HEAD_MS;
+
 function load(gap) {
   const { top, bottom } = gap.getBoundingClientRect();
   // Who has gone up to the head of the page wants to read that: rows would push it away.
-  if (gap === rows().firstElementChild && top >= 0) return;
+  if (gap === rows().firstElementChild && (top >= 0 || isOnTheWayToHead())) return;
   const isBelow = top + bottom > innerHeight;
   const [first, second] = isBelow ? ["next", "previous"] : ["previous", "next"];
   const link = gap.querySelector(`a[data-load-${first}]`) ?? gap.querySelector(`a[data-load-${second}]`);
@@ -136,7 +141,7 @@ function dropFarItems() {
 function settle() {
   isSettling = false;
   tidy();
-  keepPlace(place);
+  if (!isOnTheWayToHead()) keepPlace(place);
   place = null;
   dropFarItems();
   watchGaps();
@@ -196,6 +201,7 @@ function start() {
     { rootMargin: LOAD_AHEAD },
   );
   addEventListener("scroll", () => near.forEach(load), { passive: true });
+  addEventListener("keydown", ({ key }) => (askedForHeadAt = key === "Home" ? performance.now() : -Infinity));
   document.addEventListener("htmx:beforeSwap", (event) => {
     if (!rows().contains(event.target)) return;
     place = topItem(rows());
