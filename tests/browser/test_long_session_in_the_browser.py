@@ -107,6 +107,7 @@ def test_the_head_of_the_page_is_reached_from_the_middle_of_the_session(reader, 
     page = reader.page
     reader.visit(f"/s/{long_session.public_id}/?row=250#r250")
     expect(page.locator("#r200")).to_be_attached()
+    page.wait_for_load_state("networkidle")
     reader.press("Home")
     expect(page.get_by_role("heading", name="Long")).to_be_in_viewport()
     expect(page.locator("#rows > [data-gap]").first).to_be_attached()
