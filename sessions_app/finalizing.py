@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import logging
 
-from django.db import Error
-
 from compaction.summarizer import Summarizer
 from compaction.tokens import TokenCounter
 from sessions_app import services
 from sessions_app.models import Session, SessionStatus, Turn, TurnStep
-from sessions_app.passes.faults import traceback_for_log
+from sessions_app.passes.failing import tell_failed_pass
 from sessions_app.passes.passing import Passing
 from sessions_app.passes.retrying import run_pass_patiently
 from sessions_app.queries.waiting import waiting_turns
@@ -53,9 +51,7 @@ def _take_steps(session_id: int, passing: Passing, turn: Turn) -> None:
         except Session.DoesNotExist:
             raise
         except Exception as error:
-            what = f"the {step.label} pass after turn {turn.number} failed ({type(error).__name__})"
-            logger.error("session %s: %s", session_id, what, exc_info=traceback_for_log(error))
-            _show(session_id, turn, error)
+            tell_failed_pass(session_id, step, f"after turn {turn.number}", error)
         else:
             if isinstance(done, Stale) and not done.is_done:
                 services.note_failure(session_id, f"Pass after turn {turn.number}: the session kept changing.")
@@ -73,9 +69,3 @@ def _may_compact(session_id: int, turn: Turn) -> bool:
         return False
     services.resume_passes(session_id)
     return True
-
-
-def _show(session_id: int, turn: Turn, error: Exception) -> None:
-    """Put the failure on the session. What the database says can hold row contents, so only its kind is told."""
-    what = "the result could not be stored" if isinstance(error, Error) else "it ended with a fault of ours"
-    services.note_failure(session_id, f"Pass after turn {turn.number}: {what} ({type(error).__name__}).")

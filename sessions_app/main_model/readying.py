@@ -14,16 +14,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from django.db import Error
 from django.utils import timezone
 from procrastinate.contrib.django.models import ProcrastinateWorker
 
 from compaction.policy import CompactionPolicy, MicroWhen
-from sessions_app import services
 from sessions_app.main_model.releasing import release_connection
 from sessions_app.models import Session, SessionStatus, TurnStep
 from sessions_app.passes.cache_age import is_cache_cold
-from sessions_app.passes.faults import traceback_for_log
+from sessions_app.passes.failing import tell_failed_pass
 from sessions_app.passes.passing import Passing
 from sessions_app.passes.retrying import run_pass_patiently
 from sessions_app.queries.waiting import waiting_turns
@@ -116,7 +114,4 @@ def _make_pass(session_id: int, step: TurnStep, policy: CompactionPolicy) -> Non
     except Session.DoesNotExist:
         raise
     except Exception as error:
-        what = f"the {step.label} pass before a request failed ({type(error).__name__})"
-        logger.error("session %s: %s", session_id, what, exc_info=traceback_for_log(error))
-        told = "the result could not be stored" if isinstance(error, Error) else "it ended with a fault of ours"
-        services.note_failure(session_id, f"Pass before a request: {told} ({type(error).__name__}).")
+        tell_failed_pass(session_id, step, "before a request", error)
