@@ -15,7 +15,7 @@ from typing import Final
 
 from compaction.endpoints.address import OutboundRules
 from compaction.endpoints.answer_body import EVENT_STREAM, document_of
-from compaction.endpoints.chat_request import MOST_SHAPES, changed_shape, first_shape
+from compaction.endpoints.chat_request import RequestShape, ask_in_accepted_shape
 from compaction.endpoints.dialects import talk_body, talk_joining, whole_talk
 from compaction.endpoints.endpoint import Endpoint
 from compaction.endpoints.event_feed import EventFeed
@@ -101,21 +101,12 @@ class HttpMainModel:
         return hearing.answer()
 
     def _ask(self, question: TalkQuestion, hearing: _Hearing, is_streamed: bool, line: Line) -> None:
-        """Ask in the shape that worked last; a refused parameter is changed and the question put again."""
         endpoint = self.endpoint
-        shapes = self._client.gate_of(self._gate_key).shapes
-        shape = replace(shapes.get(endpoint.model, first_shape(endpoint.host)), is_streamed=is_streamed)
-        for tries_left in range(MOST_SHAPES - 1, -1, -1):
-            try:
-                self._send(talk_body(endpoint.dialect, question, endpoint.model, shape), hearing, line)
-            except EndpointFault as fault:
-                changed = changed_shape(shape, fault)
-                if changed is None or not tries_left:
-                    raise
-                shape = changed
-            else:
-                shapes[endpoint.model] = shape
-                return
+
+        def ask(shape: RequestShape) -> None:
+            self._send(talk_body(endpoint.dialect, question, endpoint.model, shape), hearing, line)
+
+        ask_in_accepted_shape(self._client.gate_of(self._gate_key).shapes, endpoint, is_streamed, ask)
 
     def _send(self, body: bytes, hearing: _Hearing, line: Line) -> None:
         request = HttpRequest(self.endpoint.url, body, self._key.headers())

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Final
 
 from compaction.endpoints.address import OutboundRules
-from compaction.endpoints.chat_request import MOST_SHAPES, changed_shape, first_shape
+from compaction.endpoints.chat_request import RequestShape, ask_in_accepted_shape
 from compaction.endpoints.dialects import question, read_answer
 from compaction.endpoints.endpoint import Endpoint
 from compaction.endpoints.faults import EndpointFault
@@ -96,26 +96,15 @@ class HttpSummarizer:
         return replace(reply, duration_ms=round((self._client.timing.monotonic() - started) * 1_000))
 
     def _reply(self, request: SummaryRequest) -> Reply:
-        """Ask in the shape that worked last; a refused parameter is changed and the question put again."""
+        endpoint, gate_key = self._endpoint, self._endpoint.gate_key
         sent_headers = self._key.headers()
         deadline = self._client.deadline()
-        shapes = self._client.gate_of(self._endpoint.gate_key).shapes
-        known = shapes.get(self._endpoint.model, first_shape(self._endpoint.host))
-        shape = replace(known, is_streamed=self._is_streamed)
-        for tries_left in range(MOST_SHAPES - 1, -1, -1):
-            body = question(self._endpoint.dialect, request, self._endpoint.model, shape)
-            asked = HttpRequest(self._endpoint.url, body, sent_headers)
-            try:
-                reply = self._client.post(asked, self._endpoint.gate_key, deadline, self._read)
-            except EndpointFault as fault:
-                changed = changed_shape(shape, fault)
-                if changed is None or not tries_left:
-                    raise
-                shape = changed
-            else:
-                shapes[self._endpoint.model] = shape
-                return reply
-        raise AssertionError("the last try returns or raises")
+
+        def ask(shape: RequestShape) -> Reply:
+            body = question(endpoint.dialect, request, endpoint.model, shape)
+            return self._client.post(HttpRequest(endpoint.url, body, sent_headers), gate_key, deadline, self._read)
+
+        return ask_in_accepted_shape(self._client.gate_of(gate_key).shapes, endpoint, self._is_streamed, ask)
 
     def _read(self, answer: HttpAnswer) -> Reply:
         return read_answer(self._endpoint.dialect, answer.content_type, answer.body, answer.arrivals)

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from compaction.endpoints.answer_body import document_of
+from compaction.endpoints.endpoint import Endpoint
 from compaction.endpoints.faults import EndpointFault
 from compaction.endpoints.loose_json import as_object
+
+T = TypeVar("T")
 
 OPENAI_LIMIT: Final = "max_tokens"
 NEWER_OPENAI_LIMIT: Final = "max_completion_tokens"
@@ -50,6 +53,30 @@ def changed_shape(shape: RequestShape, fault: EndpointFault) -> RequestShape | N
         return shape_after(shape, document_of(fault.body))
     except EndpointFault:
         return None
+
+
+def ask_in_accepted_shape(
+    shapes: MutableMapping[str, RequestShape], endpoint: Endpoint, is_streamed: bool, ask: Callable[[RequestShape], T]
+) -> T:
+    """What `ask` returns for the shape that worked last; a refused parameter is changed and it is asked again.
+
+    shapes: by model, where the shape that worked is kept. Raises EndpointFault when the refusal is about something
+    else.
+    """
+    known = shapes.get(endpoint.model, first_shape(endpoint.host))
+    shape = replace(known, is_streamed=is_streamed)
+    for tries_left in range(MOST_SHAPES - 1, -1, -1):
+        try:
+            answer = ask(shape)
+        except EndpointFault as fault:
+            changed = changed_shape(shape, fault)
+            if changed is None or not tries_left:
+                raise
+            shape = changed
+        else:
+            shapes[endpoint.model] = shape
+            return answer
+    raise AssertionError("the last try returns or raises")
 
 
 def shape_after(shape: RequestShape, error_document: Mapping[str, Any]) -> RequestShape | None:
