@@ -127,7 +127,8 @@ def test_after_a_broken_database_connection_clients_are_told_to_resync_and_hear_
         read(socket)
         with psycopg.connect(database_url, autocommit=True) as admin:
             ended = admin.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s",
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE application_name = %s AND datname = current_database()",
                 [live.APPLICATION_NAME],
             ).fetchall()
         assert len(ended) == 1
