@@ -8,20 +8,18 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
-import uvicorn
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import connection, connections
+from django.db import connections
 from playwright.sync_api import expect, sync_playwright
 from reader import PASSWORD, Reader
 
 from sessions_app import services
+from tests.serving import cut_connections, served_site
 
-PATIENCE_SECONDS = 20
 CHROMIUM = next((path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), "chromium")
 ARGUMENTS = [
     "--no-sandbox",
@@ -38,7 +36,7 @@ expect.set_options(timeout=15_000)
 def chromium():
     """A browser for the tests of one file. Not for the whole run: while it lives, no other test can run a loop.
 
-    Django keeps other connections while a loop runs. Those from before are closed, or `hang_up` would cut them.
+    Django keeps other connections while a loop runs. Those from before are closed, or `cut_connections` would cut them.
     """
     connections.close_all()
     with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
@@ -48,47 +46,12 @@ def chromium():
         browser.close()
 
 
-class ReadyServer(uvicorn.Server):
-    """Says when it listens."""
-
-    def __init__(self, config):
-        super().__init__(config)
-        self.is_ready = threading.Event()
-
-    async def startup(self, sockets=None):
-        await super().startup(sockets)
-        self.is_ready.set()
-
-    @property
-    def port(self):
-        return self.servers[0].sockets[0].getsockname()[1]
-
-
 @pytest.fixture
 def site(transactional_db):
     """The address of the site, served in a thread of its own."""
-    from hermes_site.asgi import application
-
-    config = uvicorn.Config(application, port=0, lifespan="off", log_config=None, timeout_graceful_shutdown=1)
-    server = ReadyServer(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    assert server.is_ready.wait(PATIENCE_SECONDS)
-    yield f"http://127.0.0.1:{server.port}"
-    server.should_exit = True
-    thread.join(PATIENCE_SECONDS)
-    assert not thread.is_alive()
-    hang_up()
-
-
-def hang_up():
-    """End what the server's thread left open: its event loop is gone, so nobody else can."""
-    connections["default"].close_pool()
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "select pg_terminate_backend(pid) from pg_stat_activity"
-            " where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'"
-        )
+    with served_site() as port:
+        yield f"http://127.0.0.1:{port}"
+    cut_connections()
 
 
 @pytest.fixture

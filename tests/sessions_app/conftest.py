@@ -1,10 +1,8 @@
 """Sessions with rows and passes, made by the services themselves, and the site served to websockets."""
 
-import threading
 from contextlib import contextmanager
 
 import pytest
-import uvicorn
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
@@ -15,8 +13,7 @@ from websockets.sync.client import connect
 from compaction.messages import Message, Role
 from sessions_app import services
 from sessions_app.models import MemberRole
-
-PATIENCE_SECONDS = 20
+from tests.serving import served_site
 
 
 @pytest.fixture
@@ -34,29 +31,10 @@ def rows(session):
     return RowBuilder(session.pk)
 
 
-class ReadyServer(uvicorn.Server):
-    def __init__(self, config):
-        super().__init__(config)
-        self.is_ready = threading.Event()
-
-    async def startup(self, sockets=None):
-        await super().startup(sockets)
-        self.is_ready.set()
-
-
 @pytest.fixture
 def web_port(db):
-    from hermes_site.asgi import application
-
-    config = uvicorn.Config(application, port=0, lifespan="off", log_config=None, timeout_graceful_shutdown=1)
-    server = ReadyServer(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    assert server.is_ready.wait(PATIENCE_SECONDS)
-    yield server.servers[0].sockets[0].getsockname()[1]
-    server.should_exit = True
-    thread.join(PATIENCE_SECONDS)
-    assert not thread.is_alive()
+    with served_site() as port:
+        yield port
 
 
 @pytest.fixture

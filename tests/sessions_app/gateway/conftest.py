@@ -3,8 +3,6 @@
 import threading
 
 import pytest
-import uvicorn
-from django.db import connection, connections
 from gateway_client import GatewayClient
 
 from compaction.endpoints.gates import PROCESS_GATES
@@ -12,8 +10,7 @@ from sessions_app import services
 from sessions_app.services.tokens import issue_token
 from sessions_app.summarizers import operator_rules
 from tests.compaction.loopback import Server, completion
-
-PATIENCE_SECONDS = 20
+from tests.serving import PATIENCE_SECONDS, cut_connections, served_site
 
 
 @pytest.fixture(autouse=True)
@@ -37,36 +34,12 @@ def token(project, upstream):
     return issue_token(project, "client", may_write=True).secret
 
 
-class ReadyServer(uvicorn.Server):
-    def __init__(self, config):
-        super().__init__(config)
-        self.is_ready = threading.Event()
-
-    async def startup(self, sockets=None):
-        await super().startup(sockets)
-        self.is_ready.set()
-
-
 @pytest.fixture
 def site(transactional_db):
-    from hermes_site.asgi import application
-
-    config = uvicorn.Config(application, port=0, lifespan="off", log_config=None, timeout_graceful_shutdown=1)
-    server = ReadyServer(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    assert server.is_ready.wait(PATIENCE_SECONDS)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join(PATIENCE_SECONDS)
-    assert not thread.is_alive()
+    with served_site() as port:
+        yield f"http://127.0.0.1:{port}"
     wait_for_threads()
-    connections["default"].close_pool()
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "select pg_terminate_backend(pid) from pg_stat_activity"
-            " where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'"
-        )
+    cut_connections()
 
 
 def wait_for_threads():
