@@ -8,6 +8,8 @@ from sessions_app import services
 from sessions_app.finalizing import finalize_turns
 from sessions_app.models import CompactionPass
 
+MICRO_PASSES = {"compression": {"micro_compact": True, "threshold_floor": "off", "threshold": 0.5}}
+EARLY_MICRO_PASSES = {"compression": {**MICRO_PASSES["compression"], "target_ratio": 0.1}}
 SUMMARY = Reply(text="## Key Decisions\n- the parser stays as it is", finish_reason="stop", model="small")
 
 
@@ -35,3 +37,10 @@ class Talk:
 
 def passes(rows):
     return list(CompactionPass.objects.filter(session_id=rows.session_id).order_by("number"))
+
+
+def with_settings(project, blocks):
+    """The project, read anew, after these settings were saved in it."""
+    services.save_policy(project.pk, blocks, None)
+    project.refresh_from_db()
+    return project

@@ -6,21 +6,18 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 from row_builder import NewMessage
-from talk import Talk, passes
+from talk import MICRO_PASSES, Talk, passes, with_settings
 
 from compaction.messages import Message, Role
 from sessions_app import services
 from sessions_app.models import MemberRole, Session
 
 pytestmark = pytest.mark.django_db
-POLICY = {"compression": {"micro_compact": True, "threshold_floor": "off", "threshold": 0.5}}
 
 
 @pytest.fixture
 def project(project):
-    services.save_policy(project.pk, POLICY, None)
-    project.refresh_from_db()
-    return project
+    return with_settings(project, MICRO_PASSES)
 
 
 @pytest.fixture

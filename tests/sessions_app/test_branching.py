@@ -2,7 +2,7 @@
 
 import pytest
 from row_builder import COUNTER, NewMessage, RowBuilder, assistant, call, result, user
-from talk import Talk, passes
+from talk import MICRO_PASSES, Talk, passes, with_settings
 
 from compaction.errors import InvalidInput
 from compaction.messages import Message, Role
@@ -14,14 +14,11 @@ from sessions_app.queries.moments import rows_as_of
 from sessions_app.queries.totals import counted, recounted
 
 pytestmark = pytest.mark.django_db
-POLICY = {"compression": {"micro_compact": True, "threshold_floor": "off", "threshold": 0.5}}
 
 
 @pytest.fixture
 def project(project):
-    services.save_policy(project.pk, POLICY, None)
-    project.refresh_from_db()
-    return project
+    return with_settings(project, MICRO_PASSES)
 
 
 @pytest.fixture

@@ -6,11 +6,10 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models import F
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from page_reading import client_of
 from row_builder import RowBuilder, assistant, call, result, user
 
 from compaction.request_history import HistoryState
@@ -24,7 +23,7 @@ from sessions_app.cache_packing import (
     unpack_pass,
     unpack_request,
 )
-from sessions_app.models import CacheAccount, MemberRole, MessageRow, Session
+from sessions_app.models import CacheAccount, MessageRow, Session
 from sessions_app.services.cache_accounts import ACCOUNTS_KEPT, SILENT_AFTER, wanted_account
 
 pytestmark = pytest.mark.django_db
@@ -32,12 +31,8 @@ TABLE = "anthropic-5m"
 
 
 @pytest.fixture
-def client(project):
-    person = User.objects.create_user("olga")
-    services.add_member(project, person, MemberRole.OWNER)
-    client = Client()
-    client.force_login(person)
-    return client
+def client(owner):
+    return client_of(owner)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from page_reading import client_of, page
 from row_builder import RowBuilder, assistant, call, result, user
 
 from compaction.cache_prices import shipped_price_table
@@ -17,7 +18,7 @@ from compaction.economics import BreakEven, Verdict, money
 from compaction.prompt_cache import SentMessage, SentRequest, bill_requests
 from sessions_app import services
 from sessions_app.cache_assumption import assume
-from sessions_app.models import CompactionPass, MemberRole, MessageRow
+from sessions_app.models import CompactionPass, MessageRow
 from sessions_app.pages.cache import CacheReader
 from sessions_app.queries.moments import row_ids_as_of
 
@@ -26,18 +27,8 @@ START = datetime(2026, 11, 30, 9, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def client(project):
-    person = User.objects.create_user("olga")
-    services.add_member(project, person, MemberRole.OWNER)
-    client = Client()
-    client.force_login(person)
-    return client
-
-
-def page(client, path):
-    response = client.get(path)
-    assert response.status_code == 200, path
-    return response.content.decode()
+def client(owner):
+    return client_of(owner)
 
 
 def lines(client, path):

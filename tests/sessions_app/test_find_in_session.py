@@ -7,11 +7,12 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from page_reading import client_of
 from row_builder import assistant, call, result, user
 
 from sessions_app import services
 from sessions_app.importing.linking import find_call
-from sessions_app.models import MemberRole, MessageRow
+from sessions_app.models import MessageRow
 from sessions_app.pages import find as find_page
 from sessions_app.pages.find import read_find
 
@@ -19,12 +20,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def client(project):
-    person = User.objects.create_user("olga")
-    services.add_member(project, person, MemberRole.OWNER)
-    client = Client()
-    client.force_login(person)
-    return client
+def client(owner):
+    return client_of(owner)
 
 
 def position_of(row_id):

@@ -4,22 +4,18 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.contrib.auth.models import User
-from django.test import Client
-from talk import Talk
+from page_reading import client_of
+from talk import EARLY_MICRO_PASSES, Talk, with_settings
 
 from sessions_app import services
-from sessions_app.models import CompactionPass, MemberRole, Turn
+from sessions_app.models import CompactionPass, Turn
 
 pytestmark = pytest.mark.django_db
-MICRO = {"compression": {"micro_compact": True, "target_ratio": 0.1, "threshold_floor": "off", "threshold": 0.5}}
 
 
 @pytest.fixture
 def project(project):
-    services.save_policy(project.pk, MICRO, None)
-    project.refresh_from_db()
-    return project
+    return with_settings(project, EARLY_MICRO_PASSES)
 
 
 @pytest.fixture
@@ -28,12 +24,8 @@ def session(project):
 
 
 @pytest.fixture
-def client(project):
-    person = User.objects.create_user("olga")
-    services.add_member(project, person, MemberRole.OWNER)
-    client = Client()
-    client.force_login(person)
-    return client
+def client(owner):
+    return client_of(owner)
 
 
 @pytest.fixture

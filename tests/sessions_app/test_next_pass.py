@@ -7,21 +7,19 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from page_reading import page
 from row_builder import RowBuilder
-from talk import Talk, passes
+from talk import EARLY_MICRO_PASSES, Talk, passes, with_settings
 
 from sessions_app import services
 from sessions_app.models import MemberRole, MessageRow, SessionEvent
 
 pytestmark = pytest.mark.django_db
-MICRO = {"compression": {"micro_compact": True, "target_ratio": 0.1, "threshold_floor": "off", "threshold": 0.5}}
 
 
 @pytest.fixture
 def project(project):
-    services.save_policy(project.pk, MICRO, None)
-    project.refresh_from_db()
-    return project
+    return with_settings(project, EARLY_MICRO_PASSES)
 
 
 @pytest.fixture
@@ -36,12 +34,6 @@ def client(project):
     client = Client()
     client.force_login(person)
     return client
-
-
-def page(client, path):
-    response = client.get(path)
-    assert response.status_code == 200, path
-    return response.content.decode()
 
 
 def steps_of(html):

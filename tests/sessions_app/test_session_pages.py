@@ -6,17 +6,16 @@ import json
 import re
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from page_reading import client_of, page
 from row_builder import RowBuilder, assistant, call, result, user
 
 from compaction.edits import Edit, NewRow
 from compaction.messages import ImagePart, Message, Role, RowKey, RowKind, TextPart
 from compaction.records import Outcome, PassKind, PassRecord, Span
 from sessions_app import services
-from sessions_app.models import MemberRole, MessageRow, SummaryRevision
+from sessions_app.models import MessageRow, SummaryRevision
 from sessions_app.pages.pass_places import MOST_SILENT
 from sessions_app.services import NewMessage
 
@@ -29,18 +28,8 @@ PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgG
 
 
 @pytest.fixture
-def client(project):
-    person = User.objects.create_user("olga")
-    services.add_member(project, person, MemberRole.OWNER)
-    client = Client()
-    client.force_login(person)
-    return client
-
-
-def page(client, path, **headers):
-    response = client.get(path, headers=headers)
-    assert response.status_code == 200, (path, response.status_code)
-    return response.content.decode()
+def client(owner):
+    return client_of(owner)
 
 
 def unescaped(path):

@@ -6,10 +6,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import get_resolver
 from django.utils import timezone
+from page_reading import client_of
 from row_builder import RowBuilder, assistant, user
 
 from compaction.summarizer import Reply
@@ -25,13 +25,6 @@ def person(name, project=None, role=MemberRole.OWNER):
     if project is not None:
         services.add_member(project, found, role)
     return found
-
-
-def client_of(someone, **options):
-    client = Client(**options)
-    if someone is not None:
-        client.force_login(someone)
-    return client
 
 
 @pytest.fixture

@@ -3,38 +3,27 @@
 import re
 
 import pytest
-from django.contrib.auth.models import User
-from django.test import Client
+from page_reading import client_of, page
 from row_builder import assistant, call, result, user
 
 from compaction.edits import Edit, NewRow
 from compaction.messages import Message, Role, RowKind
 from compaction.records import Outcome, PassKind, PassRecord
 from sessions_app import services
-from sessions_app.models import CompactionPass, MemberRole, SummaryRevision
+from sessions_app.models import CompactionPass, SummaryRevision
 from sessions_app.pages.summaries import VERSIONS_A_PAGE
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def client(project):
-    person = User.objects.create_user("olga")
-    services.add_member(project, person, MemberRole.OWNER)
-    client = Client()
-    client.force_login(person)
-    return client
+def client(owner):
+    return client_of(owner)
 
 
 @pytest.fixture
 def path(session):
     return f"/s/{session.public_id}/summary/"
-
-
-def page(client, path):
-    response = client.get(path)
-    assert response.status_code == 200, path
-    return response.content.decode()
 
 
 def a_turn(rows, file, error):
