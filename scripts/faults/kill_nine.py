@@ -37,7 +37,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 import psutil
-from own_site import CHECKOUT, OwnSite, clear_away, make_folder, use_folder, wait_until
+from own_site import CHECKOUT, OwnSite, drain, leave_database, run_in_folder, wait_until
 from slow_summarizer import SlowSummarizer
 from talks import write_talks
 
@@ -49,7 +49,6 @@ LONGEST_REST_SECONDS: Final = 2.5
 # What the site has after a burst to get something done in peace.
 LONGEST_WORK_SECONDS: Final = 6.0
 RECOVERY_SECONDS: Final = 90.0
-DRAIN_SECONDS: Final = 240.0
 FINISH_SECONDS: Final = 900.0
 # A turn of these talks, played at the recorded pace of two seconds a step, takes about ten; a kill takes about four.
 TURNS_A_KILL: Final = 0.4
@@ -131,19 +130,6 @@ class Killer:
         return None
 
 
-def main() -> int:
-    """Run it; the exit code."""
-    arguments = read_arguments()
-    folder = make_folder()
-    use_folder(folder)
-    print(f"seed {arguments.seed}, in {folder}", flush=True)
-    try:
-        return run(arguments, folder)
-    finally:
-        if not arguments.keep:
-            clear_away(folder)
-
-
 def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200, help="how many (default: %(default)s)")
@@ -215,12 +201,6 @@ def prepare(summarizer: SlowSummarizer) -> str:
     return secret
 
 
-def leave_database() -> None:
-    from hermes_site.postgres import embedded
-
-    embedded.close_connections_and_detach()
-
-
 def kill_for_a_while(site: OwnSite, feed: Feed, arguments: argparse.Namespace) -> Kills:
     """Kill until all kills are made or the time is over."""
     chance = random.Random(arguments.seed)
@@ -257,15 +237,6 @@ def is_well(site: OwnSite) -> bool:
             return answer.status == 200 and site.child("worker") is not None
     except (URLError, OSError):
         return False
-
-
-def drain() -> float:
-    """Wait until no turn and no job is open any more, or too long; the seconds it took."""
-    from laws import open_jobs, open_turns
-
-    started = time.monotonic()
-    wait_until(lambda: not open_turns() and not open_jobs(), DRAIN_SECONDS, pause_seconds=0.5)
-    return time.monotonic() - started
 
 
 def feed_problems(code: int, report: str) -> Iterator[str]:
@@ -331,4 +302,4 @@ def verdict(problems: Sequence[str], site: OwnSite, seconds: float) -> int:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(130))
-    sys.exit(main())
+    sys.exit(run_in_folder(read_arguments(), run))

@@ -6,6 +6,7 @@ processes that work in its data folder. `DATABASE_URL` is taken out of the envir
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import signal
@@ -23,6 +24,7 @@ import psutil
 CHECKOUT: Final = Path(__file__).resolve().parents[2]
 START_SECONDS: Final = 120.0
 STOP_SECONDS: Final = 60.0
+DRAIN_SECONDS: Final = 240.0
 # More than any script asks: the rate limit is tested elsewhere.
 REQUESTS_A_MINUTE: Final = "1000000"
 
@@ -46,6 +48,35 @@ def use_folder(folder: Path) -> None:
         "PYTHONUNBUFFERED": "1",
     }
     sys.path.insert(0, str(CHECKOUT))
+
+
+def run_in_folder(arguments: argparse.Namespace, run: Callable[[argparse.Namespace, Path], int]) -> int:
+    """Let `run` work on a site in a new folder, which is cleared away unless it is to be kept; the exit code."""
+    folder = make_folder()
+    use_folder(folder)
+    print(f"seed {arguments.seed}, in {folder}", flush=True)
+    try:
+        return run(arguments, folder)
+    finally:
+        leave_database()
+        if not arguments.keep:
+            clear_away(folder)
+
+
+def leave_database() -> None:
+    """Give up this process's connections, so that its part in the embedded server ends."""
+    from hermes_site.postgres import embedded
+
+    embedded.close_connections_and_detach()
+
+
+def drain() -> float:
+    """Wait until no turn and no job is open any more, or too long; the seconds it took."""
+    from laws import open_jobs, open_turns
+
+    started = time.monotonic()
+    wait_until(lambda: not open_turns() and not open_jobs(), DRAIN_SECONDS, pause_seconds=0.5)
+    return time.monotonic() - started
 
 
 class OwnSite:

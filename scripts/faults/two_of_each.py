@@ -32,7 +32,7 @@ from typing import Any, Final
 
 import httpx
 from own_parts import OwnParts
-from own_site import clear_away, make_folder, use_folder, wait_until
+from own_site import drain, run_in_folder
 from slow_summarizer import SlowSummarizer
 from talks import messages_of_turn
 
@@ -42,7 +42,6 @@ SENT_TWICE_EVERY: Final = 10
 ENOUGH_APPENDS: Final = 1_000
 # Between two jobs that don't mind the lock.
 UNLOCKED_SECONDS: Final = 0.5
-DRAIN_SECONDS: Final = 240.0
 WINDOW_TOKENS: Final = 24_000
 COMPRESSION: Final = {"micro_compact": True, "threshold_floor": "off", "threshold": 0.5}
 
@@ -101,20 +100,6 @@ class Agent:
         return told
 
 
-def main() -> int:
-    """Run it; the exit code."""
-    arguments = read_arguments()
-    folder = make_folder()
-    use_folder(folder)
-    print(f"seed {arguments.seed}, in {folder}", flush=True)
-    try:
-        return run(arguments, folder)
-    finally:
-        leave_database()
-        if not arguments.keep:
-            clear_away(folder)
-
-
 def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--appends", type=int, default=2_000, help="how many in all (default: %(default)s)")
@@ -166,12 +151,6 @@ def prepare(summarizer: SlowSummarizer) -> tuple[str, str]:
     return issue_token(project, "faults", may_write=True).secret, session.public_id
 
 
-def leave_database() -> None:
-    from hermes_site.postgres import embedded
-
-    embedded.close_connections_and_detach()
-
-
 def append_all(arguments: argparse.Namespace, parts: OwnParts, session: str, secret: str) -> tuple[list[Sent], float]:
     """Let both agents work while jobs without a lock are put in; what they sent, and the seconds it took."""
     from sessions_app.models import Session
@@ -212,15 +191,6 @@ def defer_without_lock(session_id: int, is_over: Event) -> None:
     while not is_over.wait(UNLOCKED_SECONDS):
         for _ in range(TWO):
             app.configure_task(FINALIZE_TURN).defer(session_id=session_id)
-
-
-def drain() -> float:
-    """Wait until no turn and no job is open any more, or too long; the seconds it took."""
-    from laws import open_jobs, open_turns
-
-    started = time.monotonic()
-    wait_until(lambda: not open_turns() and not open_jobs(), DRAIN_SECONDS, pause_seconds=0.5)
-    return time.monotonic() - started
 
 
 def broken(arguments: argparse.Namespace, public_id: str, sent: Sequence[Sent]) -> list[str]:
@@ -279,4 +249,4 @@ def tell(sent: Sequence[Sent], append_seconds: float, drained_seconds: float, su
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_in_folder(read_arguments(), run))
