@@ -13,6 +13,7 @@ from compaction.storable import storable_text
 from sessions_app.deferring import defer_endpoint_test
 from sessions_app.mapping import storable_json
 from sessions_app.models import EndpointTest, JobStatus, Project, Session
+from sessions_app.services.cancelling import cancel_job
 
 
 def request_endpoint_test(
@@ -62,8 +63,4 @@ def finish_endpoint_test(test: EndpointTest, status: JobStatus, error: str = "")
 
 def cancel_endpoint_test(test_id: int) -> bool:
     """Ask a test to stop; one that has not begun is cancelled at once. False when it is over already."""
-    with transaction.atomic():
-        queued = EndpointTest.objects.filter(pk=test_id, status=JobStatus.QUEUED)
-        if queued.update(status=JobStatus.CANCELLED, cancel_requested=True, finished_at=timezone.now()):
-            return True
-        return bool(EndpointTest.objects.filter(pk=test_id, status=JobStatus.RUNNING).update(cancel_requested=True))
+    return cancel_job(EndpointTest.objects.filter(pk=test_id), finished_at=timezone.now())

@@ -15,6 +15,7 @@ from sessions_app.deferring import defer_import
 from sessions_app.mapping import storable_json
 from sessions_app.models import AuditAction, AuditSource, ImportJob, JobStatus, Project
 from sessions_app.services.audit import AuditOrigin, record_audit
+from sessions_app.services.cancelling import cancel_job
 
 REPORT_EVERY_FILES: Final = 25
 
@@ -84,8 +85,4 @@ def finish_import(job: ImportJob, status: JobStatus, error: str = "") -> None:
 
 def cancel_import(job_id: int) -> bool:
     """Ask an import to stop after the file it reads; one that has not begun is cancelled at once."""
-    with transaction.atomic():
-        queued = ImportJob.objects.filter(pk=job_id, status=JobStatus.QUEUED)
-        if queued.update(status=JobStatus.CANCELLED, cancel_requested=True):
-            return True
-        return bool(ImportJob.objects.filter(pk=job_id, status=JobStatus.RUNNING).update(cancel_requested=True))
+    return cancel_job(ImportJob.objects.filter(pk=job_id))

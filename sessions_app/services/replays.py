@@ -13,6 +13,7 @@ from compaction.storable import storable_text
 from sessions_app.deferring import defer_replay
 from sessions_app.models import ReplayRun, ReplayStep, RunStatus, Session
 from sessions_app.notifications import REPLAY_KIND, Notice, notify
+from sessions_app.services.cancelling import cancel_job
 from sessions_app.session_policy import blocks_of
 
 
@@ -44,11 +45,7 @@ def request_replay(
 
 def cancel_replay(run_id: int) -> bool:
     """Ask a run to stop; one that has not begun is cancelled at once. False when it is over already."""
-    with transaction.atomic():
-        queued = ReplayRun.objects.filter(pk=run_id, status=RunStatus.QUEUED)
-        if queued.update(status=RunStatus.CANCELLED, cancel_requested=True):
-            return True
-        return bool(ReplayRun.objects.filter(pk=run_id, status=RunStatus.RUNNING).update(cancel_requested=True))
+    return cancel_job(ReplayRun.objects.filter(pk=run_id))
 
 
 def begin_replay(run: ReplayRun) -> None:

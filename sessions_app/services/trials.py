@@ -13,6 +13,7 @@ from compaction.storable import storable_text
 from sessions_app.deferring import defer_trial
 from sessions_app.mapping import storable_json
 from sessions_app.models import PolicyTrial, Project, RunStatus
+from sessions_app.services.cancelling import cancel_job
 
 _OPEN: Final = (RunStatus.QUEUED, RunStatus.RUNNING)
 # Of one person's trials of a project the newest stay: an answer that was seen can be looked at again.
@@ -47,9 +48,7 @@ def _is_good(trial: PolicyTrial) -> bool:
 
 def cancel_trial(trial_id: int) -> None:
     """Ask a trial to stop; one that has not begun is cancelled at once."""
-    queued = PolicyTrial.objects.filter(pk=trial_id, status=RunStatus.QUEUED)
-    if not queued.update(status=RunStatus.CANCELLED, cancel_requested=True, finished_at=timezone.now()):
-        PolicyTrial.objects.filter(pk=trial_id, status=RunStatus.RUNNING).update(cancel_requested=True)
+    cancel_job(PolicyTrial.objects.filter(pk=trial_id), finished_at=timezone.now())
 
 
 def begin_trial(trial: PolicyTrial, sessions: int) -> bool:
