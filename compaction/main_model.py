@@ -15,6 +15,7 @@ from compaction.endpoints.endpoint import Endpoint, endpoint_of
 from compaction.errors import InvalidPolicy
 from compaction.policy import AuxiliaryModel
 from compaction.settings import Setting, SettingKind, SettingProblem, Severity, read_setting, shown
+from compaction.threshold import Window, WindowSource
 from compaction.unused_settings import SECRET_KEYS
 
 MODEL: Final = "model"
@@ -151,6 +152,12 @@ class MainModel:
     def is_reachable(self) -> bool:
         """Whether the settings say where to ask: a provider or an address. Naming a model alone does not."""
         return bool(self.base_url) or self.provider.strip().lower() not in _NOBODY
+
+    @property
+    def window(self) -> Window:
+        """The window as set: the strongest source there is. Unknown without one, until somebody who may looks it up."""
+        source = WindowSource.UNKNOWN if self.window_tokens is None else WindowSource.SETTING
+        return Window(self.window_tokens, self.max_output_tokens, source)
 
     def endpoint(self) -> Endpoint:
         """Where it is asked. Raises InvalidPolicy naming the setting that is missing or wrong."""

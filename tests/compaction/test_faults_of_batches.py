@@ -8,6 +8,7 @@ from compaction.batch import BatchReason
 from compaction.batch_guard import BlockedBy
 from compaction.config_yaml import read_config_yaml
 from compaction.extractive import ExtractiveSummarizer
+from compaction.main_model import read_main_model
 from compaction.messages import Role
 from compaction.micro import NothingReason
 from compaction.pass_context import make_context
@@ -19,7 +20,6 @@ from compaction.summarizer import Reply
 from compaction.telemetry import contradictions, log_lines
 from compaction.threshold import occupancy_pct
 from compaction.tokens import IMAGE_TOKENS, ROW_ENVELOPE_TOKENS, TiktokenCounter
-from compaction.window_setting import read_model
 from tests.compaction.faults import INPUTS, Session, rows_for
 from tests.compaction.transcripts import COUNTER, assistant, chat, rows_of, system, user
 
@@ -39,7 +39,7 @@ def test_e06_arguments_json_or_not_are_never_shortened_by_a_prune():
 def test_e24_a_ratio_that_asks_for_everything_leaves_a_middle_and_what_finds_none_is_not_tried_again_at_once():
     config = read_config_yaml((INPUTS / "E24_ratio_makes_empty_middle.yaml").read_bytes())
     policy = replace(CompactionPolicy.from_mapping(config).policy, threshold_floor=False)
-    context = make_context(policy, read_model(config).window, COUNTER)
+    context = make_context(policy, read_main_model(config["model"]).model.window, COUNTER)
     assert context.tail.ceiling_tokens <= 0.20 * 96_000
     session = Session(chat(200, 200))
     session.context = context

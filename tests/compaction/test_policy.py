@@ -5,12 +5,12 @@ import math
 import pytest
 
 from compaction.errors import InvalidPolicy
+from compaction.main_model import read_main_model
 from compaction.policy import AUXILIARY_SETTINGS, COMPRESSION_SETTINGS, CompactionPolicy, MicroWhen, TailMode
 from compaction.policy_reading import read_layers
 from compaction.settings import Severity
 from compaction.threshold import Window, effective_threshold
 from compaction.unused_settings import UNUSED_COMPRESSION_SETTINGS
-from compaction.window_setting import read_model
 
 
 def read(**compression):
@@ -237,12 +237,12 @@ def test_a_clamped_assignment_is_taken_and_reported():
 
 
 def test_the_main_model_and_its_window_are_read_from_their_block():
-    assert read_model({"model": "big"}).name == "big"
+    assert read_main_model("big").model.model == "big"
     block = {"default": "big", "provider": "local", "context_length": 96_000, "max_tokens": 8_000}
-    found = read_model({"model": block})
-    assert (found.name, found.provider, found.window.input_tokens) == ("big", "local", 88_000)
-    assert read_model({}).window.context_tokens is None
-    assert only_problem(read_model({"model": {"context_length": "big"}})).key == "model.context_length"
+    found = read_main_model(block).model
+    assert (found.model, found.provider, found.window.input_tokens) == ("big", "local", 88_000)
+    assert read_main_model(None).model.window.context_tokens is None
+    assert only_problem(read_main_model({"context_length": "big"})).key == "model.context_length"
 
 
 @pytest.mark.parametrize(

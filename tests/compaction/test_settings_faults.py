@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from compaction.config_yaml import read_config_yaml, read_policy_yaml
+from compaction.main_model import read_main_model
 from compaction.policy import CompactionPolicy
 from compaction.policy_reading import read_layers
 from compaction.threshold import ThresholdSource, Window, WindowSource, effective_threshold
-from compaction.window_setting import read_model
 
 FAULTS = Path(__file__).parents[1] / "data" / "bugs"
 
@@ -37,9 +37,9 @@ def test_c01_whatever_is_written_gives_a_usable_policy_and_says_what_was_changed
 
 def test_c02_the_ratio_of_a_model_is_what_its_file_gives():
     config = config_of("C02_default_cap_vs_ratio.yaml")
-    model = read_model(config)
+    model = read_main_model(config["model"]).model
     policy = CompactionPolicy.from_mapping(config).policy
-    found = effective_threshold(policy, model.window, model=model.name)
+    found = effective_threshold(policy, model.window, model=model.model)
     assert (found.tokens, found.source) == (300_000, ThresholdSource.MODEL_OVERRIDE)
     assert model.window.source is WindowSource.SETTING
 
@@ -66,5 +66,5 @@ def test_c07_the_window_of_the_summarizer_that_its_file_sets_is_taken():
 def test_e32_a_small_summarizer_lowers_the_threshold_and_is_named_as_the_reason():
     config = config_of("E32_aux_window_smaller.yaml")
     policy = CompactionPolicy.from_mapping(config).policy
-    found = effective_threshold(policy, read_model(config).window)
+    found = effective_threshold(policy, read_main_model(config["model"]).model.window)
     assert (found.tokens, found.source) == (8_192, ThresholdSource.AUXILIARY_WINDOW)
