@@ -111,8 +111,9 @@ class LedgerPage:
 
 def read_ledger(session: Session, ledger_filter: LedgerFilter) -> LedgerPage:
     """A page of the ledger."""
-    passes = light_passes(session.pk).select_related("policy_revision")
-    passes = passes.only(*_COLUMNS, "policy_revision__number").order_by("-number").filter(ledger_filter.conditions())
+    passes = light_passes(session.pk).select_related("policy_revision", "session_policy_revision")
+    passes = passes.only(*_COLUMNS, "policy_revision__number", "session_policy_revision__number")
+    passes = passes.order_by("-number").filter(ledger_filter.conditions())
     if ledger_filter.before_number is not None:
         passes = passes.filter(number__lt=ledger_filter.before_number)
     found = list(passes[: PAGE_SIZE + 1])

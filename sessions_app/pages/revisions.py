@@ -60,13 +60,14 @@ def read_revisions(project: Project, before: int | None = None, limit: int = PAG
     revisions = project.policy_revisions.select_related("author").defer("source_text").order_by("-number")
     newest = revisions.values_list("number", flat=True).first()
     found = list((revisions if before is None else revisions.filter(number__lt=before))[: limit + 1])
-    lines = tuple(line_of(one, previous, newest) for one, previous in pairs(found)[:limit])
-    return RevisionPage(lines, found[limit - 1].number if len(found) > limit else None)
+    return page_of(found, newest, limit)
 
 
-def pairs(found: Sequence[PolicyRevision]) -> list[tuple[PolicyRevision, PolicyRevision | None]]:
-    """Each revision with the one before it; the list is newest first."""
-    return [(one, found[index + 1] if index + 1 < len(found) else None) for index, one in enumerate(found)]
+def page_of(found: Sequence[PolicyRevision | SessionPolicyRevision], newest: int | None, limit: int) -> RevisionPage:
+    """So many of the revisions that were found, newest first, each against the one before it."""
+    previous = [*found[1:], None][: len(found)]
+    lines = tuple(line_of(one, before, newest) for one, before in zip(found, previous, strict=True))
+    return RevisionPage(lines[:limit], found[limit - 1].number if len(found) > limit else None)
 
 
 def line_of(
@@ -93,12 +94,12 @@ def read_revision(project: Project, revision: PolicyRevision) -> RevisionView:
     )
 
 
-def read_own_revisions(session: Session) -> tuple[RevisionLine, ...]:
-    """The newest of a session's own settings."""
-    found = list(session.policy_revisions.select_related("author").order_by("-number")[: PAGE_SIZE + 1])
-    newest = found[0].number if found else None
-    previous = [*found[1:], None][: len(found)]
-    return tuple(line_of(one, before, newest) for one, before in zip(found, previous, strict=True))[:PAGE_SIZE]
+def read_own_revisions(session: Session, before: int | None = None) -> RevisionPage:
+    """The newest of a session's own settings, or those before a number."""
+    revisions = session.policy_revisions.select_related("author").order_by("-number")
+    newest = revisions.values_list("number", flat=True).first()
+    found = list((revisions if before is None else revisions.filter(number__lt=before))[: PAGE_SIZE + 1])
+    return page_of(found, newest, PAGE_SIZE)
 
 
 def change_lines(found: Sequence[Change]) -> tuple[ChangeLine, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sessions_app.models import Session
-from sessions_app.pages.revisions import RevisionLine, read_own_revisions
+from sessions_app.pages.revisions import RevisionPage, read_own_revisions
 from sessions_app.pages.scopes import ScopeGroup, read_scopes, scope_titles
 from sessions_app.pages.setting_options import notes_by_path
 from sessions_app.pages.settings import Mistake, labelled, message_of
@@ -23,11 +23,11 @@ class SessionSettingsPage:
     groups: tuple[ScopeGroup, ...]
     titles: tuple[str, ...]
     mistakes: tuple[Mistake, ...]
-    revisions: tuple[RevisionLine, ...]
+    revisions: RevisionPage
 
 
-def read_session_settings(session: Session, form: SettingsForm) -> SessionSettingsPage:
-    """The page for what stands in `form`."""
+def read_session_settings(session: Session, form: SettingsForm, before: int | None = None) -> SessionSettingsPage:
+    """The page for what stands in `form`, with the revisions before a number."""
     verdict = judge(session, form.blocks, accept_nearest=form.accept_nearest)
     notes = {path: tuple(found) for path, found in notes_by_path(verdict.refusals, verdict.remarks).items()}
     groups = read_scopes(session, form.blocks, form.texts, notes, SESSION_SETTINGS)
@@ -38,4 +38,5 @@ def read_session_settings(session: Session, form: SettingsForm) -> SessionSettin
         anchor = named.anchor if named is not None and is_here else ""
         mistakes.append(Mistake(anchor, labelled(problem.key, message_of(problem))))
     titles = scope_titles(session)[:-1]
-    return SessionSettingsPage(form, verdict, groups, titles, tuple(mistakes), read_own_revisions(session))
+    revisions = read_own_revisions(session, before)
+    return SessionSettingsPage(form, verdict, groups, titles, tuple(mistakes), revisions)

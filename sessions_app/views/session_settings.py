@@ -20,6 +20,7 @@ from sessions_app.setting_paths import SESSION_SETTINGS
 from sessions_app.settings_form import SettingsForm, chosen_values, filled_form, read_form, unchosen_paths
 from sessions_app.settings_saving import Conflict, Refused, Saved, Wish, save_own_settings
 from sessions_app.views.page_request import PageRequest
+from sessions_app.views.setting_revisions import revision_number
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -55,5 +56,7 @@ def _posted(request: PageRequest, session: Session) -> HttpResponse:
 
 def _page(request: PageRequest, session: Session, form: SettingsForm, status: int = 200) -> HttpResponse:
     context = {"section": "sessions", "tab": "settings", "session": session, "head": read_head(session)}
-    context |= {"page": read_session_settings(session, form), "may_change": may_write(request.user, session.project)}
+    before = revision_number(request.GET.get("before", ""))
+    context |= {"page": read_session_settings(session, form, before), "is_first": before is None}
+    context |= {"may_change": may_write(request.user, session.project)}
     return render(request, "session/settings.html", context | {"is_refused": status == 422}, status=status)

@@ -23,10 +23,14 @@ from sessions_app.views.page_request import PageRequest
 def setting_revisions(request: PageRequest, slug: str) -> HttpResponse:
     """All revisions, a page at a time."""
     project = get_project(request.user, slug)
-    before = request.GET.get("before", "")
-    number = int(before) if before.isdecimal() and len(before) < 10 else None
+    number = revision_number(request.GET.get("before", ""))
     context = {"section": "projects", "project": project, "page": read_revisions(project, number)}
     return render(request, "settings/revisions.html", context | {"is_first": number is None})
+
+
+def revision_number(text: str) -> int | None:
+    """The number that an address gives; None for anything else."""
+    return int(text) if text.isdecimal() and len(text) < 10 else None
 
 
 @require_safe
@@ -54,11 +58,10 @@ def setting_revert(request: PageRequest, slug: str, number: int) -> HttpResponse
     project = get_project(request.user, slug)
     require_owner(request.user, project)
     revision, newest = _revision(project, number), newest_revision(project)
-    base = request.POST.get("base", "")
     wish = Wish(
         # A revision without a main model is one of a time when none was set.
         {MODEL: {}, **revision.settings},
-        int(base) if base.isdecimal() and len(base) < 10 else 0,
+        revision_number(request.POST.get("base", "")) or 0,
         request.user,
         request.POST.get("note", "").strip()[:1_000] or _("Back to revision {number}").format(number=number),
         accept_nearest=True,

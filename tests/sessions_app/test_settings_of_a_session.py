@@ -6,9 +6,12 @@ from html import unescape
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from row_builder import RowBuilder
+from talk import EARLY_MICRO_PASSES, Talk
 
 from sessions_app import services
 from sessions_app.models import MemberRole, Session, SessionPolicyRevision
+from sessions_app.pages.revisions import PAGE_SIZE
 
 pytestmark = pytest.mark.django_db
 
@@ -111,3 +114,32 @@ def test_a_reader_looks_and_changes_nothing(project, session, url):
     assert "<fieldset disabled>" in page.content.decode()
     assert client.post(url, {"base": 0, "compression.threshold": "0.7"}).status_code == 403
     assert not SessionPolicyRevision.objects.exists()
+
+
+def test_a_revision_that_a_session_or_a_pass_names_leads_to_that_revision(client, project):
+    services.save_policy(project.pk, EARLY_MICRO_PASSES, None)
+    session = services.create_session(project, window_tokens=4_000)
+    services.save_session_policy(session.pk, {"compression": {"protect_first_n": 1}}, None)
+    Talk(RowBuilder(session.pk)).turns(8)
+    number = project.policy_revisions.count()
+    project_link = f'href="/p/review/settings/revisions/{number}/">'
+    page = f"/s/{session.public_id}/"
+    own_link = f'href="{page}settings/?before=2#own-1">own settings 1</a>'
+    assert f"{project_link}revision {number}</a>" in client.get(page).content.decode()
+    ledger = client.get(f"{page}passes/").content.decode()
+    assert f"{project_link}revision {number}</a>" in ledger
+    assert own_link in ledger
+    replay = client.get(f"{page}replay/1/1/").content.decode()
+    assert f"{project_link}policy revision {number}</a>" in replay
+    assert own_link in replay
+
+
+def test_every_revision_of_a_session_can_be_reached(client, session, url):
+    for number in range(PAGE_SIZE + 2):
+        services.save_session_policy(session.pk, {"compression": {"protect_first_n": number}}, None)
+    newest = client.get(url).content.decode()
+    assert f'id="own-{PAGE_SIZE + 2}"' in newest and 'id="own-2"' not in newest
+    [older] = re.findall(r'rel="next" href="(\?before=\d+)"', newest)
+    rest = client.get(url + older).content.decode()
+    assert 'id="own-2"' in rest and 'id="own-1"' in rest and "in force" not in rest.partition('id="own-2"')[2]
+    assert 'id="own-1"' in client.get(f"{url}?before=2").content.decode()
