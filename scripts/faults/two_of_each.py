@@ -238,7 +238,7 @@ def tell(sent: Sequence[Sent], append_seconds: float, drained_seconds: float, su
     from sessions_app.feeding.figures import percentile_ms
 
     appends = sum(len(one.rows) for one in sent)
-    seconds = [second for one in sent for second in one.seconds]
+    seconds = sorted(second for one in sent for second in one.seconds)
     print(f"appends      {appends:,} in {append_seconds:.0f} s, {appends / append_seconds:.1f} a second")
     slowest = percentile_ms(seconds, 100)
     print(f"latency      p50 {percentile_ms(seconds, 50)} ms, p95 {percentile_ms(seconds, 95)} ms, max {slowest} ms")

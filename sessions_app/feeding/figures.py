@@ -57,7 +57,8 @@ class FeedReport:
 
 def report_of(figures: Figures, seconds: float) -> FeedReport:
     """The report after so many seconds."""
-    appends = len(figures.append_seconds)
+    rising_seconds = sorted(figures.append_seconds)
+    appends = len(rising_seconds)
     return FeedReport(
         sessions=figures.sessions,
         sessions_done=figures.sessions_done,
@@ -67,17 +68,17 @@ def report_of(figures: Figures, seconds: float) -> FeedReport:
         appends=appends,
         seconds=round(seconds, 3),
         appends_per_second=round(appends / seconds, 1) if seconds else 0.0,
-        p50_ms=percentile_ms(figures.append_seconds, 50),
-        p95_ms=percentile_ms(figures.append_seconds, 95),
+        p50_ms=percentile_ms(rising_seconds, 50),
+        p95_ms=percentile_ms(rising_seconds, 95),
         retries=tuple(sorted(figures.retries.items())),
         failed=tuple(figures.failed),
         was_stopped=figures.was_stopped,
     )
 
 
-def percentile_ms(seconds: Sequence[float], percent: int) -> float | None:
-    """The smallest value that at least so many percent don't exceed, in milliseconds."""
-    if not seconds:
+def percentile_ms(rising_seconds: Sequence[float], percent: int) -> float | None:
+    """The smallest of the sorted values that at least so many percent don't exceed, in milliseconds."""
+    if not rising_seconds:
         return None
-    rank = math.ceil(len(seconds) * percent / 100)
-    return round(sorted(seconds)[max(rank, 1) - 1] * 1_000, 1)
+    rank = math.ceil(len(rising_seconds) * percent / 100)
+    return round(rising_seconds[max(rank, 1) - 1] * 1_000, 1)
