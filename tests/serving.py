@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import uvicorn
 from django.db import connection, connections
 
-PATIENCE_SECONDS = 20
+from tests.patience import PATIENCE_SECONDS
 
 
 class ReadyServer(uvicorn.Server):

@@ -18,6 +18,7 @@ from sessions_app.pages.endpoint_faults import fault_words
 from sessions_app.pages.endpoint_tests import read_endpoint_test
 from sessions_app.services.endpoint_tests import cancel_endpoint_test, request_endpoint_test
 from tests.compaction.loopback import KEY, completion, events, failure, raw, serving, silence
+from tests.patience import eventually
 
 pytestmark = pytest.mark.django_db
 
@@ -140,8 +141,8 @@ def test_a_wish_to_stop_is_heard_while_an_endpoint_says_nothing(project):
         test = request_endpoint_test(project, [block(server), block(server)])
         runner = threading.Thread(target=run_in_own_connection, args=(test.pk,))
         runner.start()
-        while not server.asked:
-            assert runner.is_alive()
+        eventually(lambda: server.asked, "the endpoint was not asked")
+        assert runner.is_alive()
         assert cancel_endpoint_test(test.pk)
         runner.join(10)
         assert not runner.is_alive()

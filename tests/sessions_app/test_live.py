@@ -11,9 +11,9 @@ from websockets.exceptions import ConnectionClosed
 
 from sessions_app import live, services
 from sessions_app.models import Login, ProjectMember
+from tests.patience import PATIENCE_SECONDS, attempts
 
 pytestmark = pytest.mark.django_db(transaction=True)
-PATIENCE_SECONDS = 20
 
 
 def read(socket):
@@ -21,10 +21,10 @@ def read(socket):
 
 
 def read_until(socket, wanted):
-    message = read(socket)
-    while message["type"] != wanted:
+    for _ in attempts(f"no message of type {wanted} came"):
         message = read(socket)
-    return message
+        if message["type"] == wanted:
+            return message
 
 
 def test_a_member_gets_the_newest_number_and_then_each_event(socket_for, member, rows):
@@ -104,7 +104,7 @@ def test_who_loses_access_is_shut_out_at_the_next_heartbeat(socket_for, member, 
         read(socket)
         ProjectMember.objects.filter(user=member).delete()
         with pytest.raises(ConnectionClosed) as closed:
-            while True:
+            for _ in attempts("the connection stayed open"):
                 read(socket)
     assert closed.value.rcvd.code == 4404
 
@@ -115,7 +115,7 @@ def test_a_login_that_has_ended_closes_its_live_connections(socket_for, member, 
         read(socket)
         Login.objects.all().delete()
         with pytest.raises(ConnectionClosed) as closed:
-            while True:
+            for _ in attempts("the connection stayed open"):
                 read(socket)
     assert closed.value.rcvd.code == 4404
 

@@ -22,9 +22,9 @@ from sessions_app import access, consumers, live, services
 from sessions_app.models import EventKind, Login, MemberRole, Session
 from sessions_app.notifications import Notice, notify
 from sessions_app.services.tokens import issue_token
+from tests.patience import PATIENCE_SECONDS, attempts, eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
-PATIENCE_SECONDS = 20
 OF_THE_HUB = "FROM pg_stat_activity WHERE datname = current_database() AND application_name = %s"
 
 
@@ -33,18 +33,11 @@ def read(opened):
 
 
 def read_until(opened, is_wanted):
-    seen = [read(opened)]
-    while not is_wanted(seen[-1]):
+    seen = []
+    for _ in attempts("the message that was waited for did not come"):
         seen.append(read(opened))
-    return seen
-
-
-def eventually(holds, what):
-    """Wait for something that no message tells of."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
+        if is_wanted(seen[-1]):
+            return seen
 
 
 @pytest.fixture
