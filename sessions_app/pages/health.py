@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
 
@@ -16,22 +16,27 @@ import django
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
-from django.db.models import QuerySet
+from django.db.models import Min, Q, QuerySet
+from django.db.models.functions import Greatest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from procrastinate.contrib.django.models import ProcrastinateEvent, ProcrastinateJob
+from procrastinate.contrib.django.models import ProcrastinateJob, ProcrastinateWorker
 
 from compaction.tokens import TiktokenCounter
 from compaction.vocabulary import VocabularyMissing
 from sessions_app.models import ModelCall, Session
 from sessions_app.pages.pass_words import words_of_reason
-from sessions_app.templatetags.site import size_bytes
+from sessions_app.templatetags.site import duration_ms, size_bytes
 
 LOW_DISK_BYTES = 1_000_000_000
 LATE_JOB = timedelta(minutes=2)
+# A worker says every ten seconds that it lives.
+SILENT_WORKER = timedelta(seconds=30)
 MOST_FAILURES = 20
 NEWEST_CALLS = 20
+# Of a session, or of the site, among which the newest are sought that asked somebody.
+LOOKED_AT_CALLS = 200
 NEWEST_SESSIONS = 100
 
 
@@ -39,6 +44,7 @@ class State(StrEnum):
     """How a part is."""
 
     GOOD = "good"
+    UNKNOWN = "unknown"
     WARNING = "warning"
     BAD = "bad"
 
@@ -62,7 +68,7 @@ class HealthPage:
     @property
     def worst(self) -> State:
         states = {check.state for check in self.checks}
-        return next(state for state in (State.BAD, State.WARNING, State.GOOD) if state in states)
+        return next((state for state in (State.BAD, State.WARNING) if state in states), State.GOOD)
 
 
 def read_health(visible: QuerySet[Session], *, is_administrator: bool) -> HealthPage:
@@ -70,6 +76,7 @@ def read_health(visible: QuerySet[Session], *, is_administrator: bool) -> Health
     of others too, are for its administrators, and of others' projects even these see no words."""
     asked: list[tuple[str, Callable[[], tuple[State, str]]]] = [
         (_("Database"), database if is_administrator else database_answers),
+        (_("Workers"), workers),
         (_("Jobs"), jobs if is_administrator else jobs_run),
         (_("Calls to models"), partial(model_calls, visible)),
         (_("Token counter"), token_counter),
@@ -116,35 +123,74 @@ def schema() -> tuple[State, str]:
     return State.GOOD, _("up to date")
 
 
+def workers() -> tuple[State, str]:
+    """Those that have said of late that they live. One that ends takes itself off the list, one that dies does not."""
+    now = timezone.now()
+    heartbeats = list(ProcrastinateWorker.objects.order_by("-last_heartbeat").values_list("last_heartbeat", flat=True))
+    if not heartbeats:
+        return State.BAD, _("none runs; when the last one did is unknown")
+    since = time_since(heartbeats[0], now)
+    living = sum(now - heartbeat < SILENT_WORKER for heartbeat in heartbeats)
+    if not living:
+        return State.BAD, _("none runs: the last heartbeat was {} ago").format(since)
+    text = ngettext("{} runs, last heartbeat {} ago", "{} run, last heartbeat {} ago", living)
+    return State.GOOD, text.format(living, since)
+
+
+def time_since(moment: datetime, now: datetime) -> str:
+    """How long ago a moment is, in words; clocks of two machines may differ a little."""
+    seconds = max(round((now - moment).total_seconds()), 0)
+    return f"{seconds} s" if seconds < 60 else duration_ms(seconds * 1_000)
+
+
 def jobs() -> tuple[State, str]:
-    """Jobs that wait, run, and failed; one that waits for long means that no worker runs."""
-    found = ProcrastinateJob.objects.all()
-    waiting, running = found.filter(status="todo").count(), found.filter(status="doing").count()
-    failed = found.filter(status="failed").count()
-    words = _("{} waiting, {} running, {} failed").format(waiting, running, failed)
-    if some_wait_too_long():
-        return State.BAD, _("{}; some have waited for over two minutes: is a worker running?").format(words)
+    """Jobs that are due, run, and failed; one that waits for long means that no worker takes it."""
+    found, now = ProcrastinateJob.objects.all(), timezone.now()
+    waiting, running = found.filter(_due(now)).count(), found.filter(status="doing").count()
+    later, failed = found.filter(status="todo", scheduled_at__gt=now).count(), found.filter(status="failed").count()
+    words = _("{} waiting, {} set for later, {} running, {} failed").format(waiting, later, running, failed)
+    if not waiting:
+        return (State.WARNING if failed else State.GOOD), words
+    since = oldest_due(now)
+    if since is None:
+        return State.UNKNOWN, _("{}; since when the oldest waits is unknown").format(words)
+    words = _("{}; the oldest has waited for {}").format(words, time_since(since, now))
+    if now - since > LATE_JOB:
+        return State.BAD, _("{}: does a worker run?").format(words)
     return (State.WARNING if failed else State.GOOD), words
 
 
 def jobs_run() -> tuple[State, str]:
     """The same without the counts of everybody's jobs."""
-    if some_wait_too_long():
+    now = timezone.now()
+    since = oldest_due(now)
+    if since is not None and now - since > LATE_JOB:
         return State.BAD, _("some have waited for over two minutes: is a worker running?")
-    return State.GOOD, _("they run")
+    return State.GOOD, _("none waits for long")
 
 
-def some_wait_too_long() -> bool:
-    late = ProcrastinateEvent.objects.filter(type="deferred", at__lt=timezone.now() - LATE_JOB, job__status="todo")
-    return late.filter(job__scheduled_at__isnull=True).exists()
+def _due(now: datetime) -> Q:
+    return Q(status="todo") & (Q(scheduled_at__isnull=True) | Q(scheduled_at__lte=now))
+
+
+def oldest_due(now: datetime) -> datetime | None:
+    """Since when the oldest of the jobs that are due waits; None when none does, or nobody noted it."""
+    due = ProcrastinateJob.objects.filter(_due(now), procrastinateevent__type="deferred")
+    # One that was set for later waits from then on; the database passes over what is null.
+    since = Greatest("procrastinateevent__at", "scheduled_at")
+    oldest: datetime | None = due.aggregate(oldest=Min(since))["oldest"]
+    return oldest
 
 
 def all_model_calls() -> tuple[State, str]:
     """How many of the newest calls of all projects failed; what was said to others is not told."""
-    errors = list(ModelCall.objects.order_by("-id").values_list("error", flat=True)[:NEWEST_CALLS])
+    looked = ModelCall.objects.order_by("-id").values_list("endpoint", "error")[:LOOKED_AT_CALLS]
+    errors = [error for endpoint, error in looked if endpoint][:NEWEST_CALLS]
+    if not errors:
+        return State.UNKNOWN, _("no model has been asked so far")
     failed = sum(1 for error in errors if error)
-    words = _("{} of the newest {} failed").format(failed, len(errors)) if errors else _("none yet")
-    return (State.WARNING if errors and 2 * failed >= len(errors) else State.GOOD), words
+    words = _("{} of the newest {} failed").format(failed, len(errors))
+    return (State.WARNING if 2 * failed >= len(errors) else State.GOOD), words
 
 
 def model_calls(visible: QuerySet[Session]) -> tuple[State, str]:
@@ -152,7 +198,7 @@ def model_calls(visible: QuerySet[Session]) -> tuple[State, str]:
     newest = newest_call_errors(visible)
     failed = [error for error in newest if error]
     if not newest:
-        return State.GOOD, _("none yet")
+        return State.UNKNOWN, _("no model has been asked so far")
     if not failed:
         text = ngettext("the newest call was answered", "the newest {} calls were all answered", len(newest))
         return State.GOOD, text.format(len(newest))
@@ -161,10 +207,12 @@ def model_calls(visible: QuerySet[Session]) -> tuple[State, str]:
 
 
 # A look into each session by its index: over the whole ledger, a reader with few sessions would wait for everybody's.
+# A summarizer that asks nobody is entered in the ledger too, without an endpoint.
 NEWEST_ERRORS_QUERY = """
 SELECT call.error FROM unnest(%(sessions)s::bigint[]) AS session(id) CROSS JOIN LATERAL (
-    SELECT id, error FROM sessions_app_modelcall WHERE session_id = session.id ORDER BY id DESC LIMIT %(most)s
-) AS call ORDER BY call.id DESC LIMIT %(most)s
+    SELECT id, error, endpoint FROM sessions_app_modelcall
+    WHERE session_id = session.id ORDER BY id DESC LIMIT %(looked)s
+) AS call WHERE call.endpoint <> '' ORDER BY call.id DESC LIMIT %(most)s
 """
 
 
@@ -172,7 +220,7 @@ def newest_call_errors(visible: QuerySet[Session]) -> list[str]:
     """Why the newest calls of the newest sessions failed, newest first; empty for one that was answered."""
     sessions = list(visible.order_by("-listed_at", "-id").values_list("pk", flat=True)[:NEWEST_SESSIONS])
     with connection.cursor() as cursor:
-        cursor.execute(NEWEST_ERRORS_QUERY, {"sessions": sessions, "most": NEWEST_CALLS})
+        cursor.execute(NEWEST_ERRORS_QUERY, {"sessions": sessions, "looked": LOOKED_AT_CALLS, "most": NEWEST_CALLS})
         return [error for (error,) in cursor.fetchall()]
 
 

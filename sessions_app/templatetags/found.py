@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -10,6 +12,7 @@ from django.utils.translation import gettext
 from sessions_app.pages import found_rows
 
 register = template.Library()
+_QUOTES: Final = frozenset('"“”„«»「」')
 
 
 @register.simple_tag
@@ -36,3 +39,9 @@ def fate_words(hit: found_rows.HitRow) -> str:
 def find_parameters(words: str, position: int | None = None) -> str:
     """The parameters that look for `words` in a session, at a row if one is given."""
     return found_rows.find_parameters(words, position)
+
+
+@register.filter
+def quoted(words: str) -> str:
+    """What somebody looked for, in quotes unless it has some itself: those say how it was looked for."""
+    return words if _QUOTES & set(words) else format_html(gettext('"{}"'), words)

@@ -6,19 +6,32 @@ from django.utils import timezone
 from compaction.summarizer import Reply
 from sessions_app import services
 from sessions_app.models import CallPurpose, Session
-from sessions_app.pages.health import State, model_calls
+from sessions_app.pages.health import State, all_model_calls, model_calls
 from sessions_app.services import CallMade, record_calls
 
 pytestmark = pytest.mark.django_db
 
 
-def record(session, *errors):
-    calls = [CallMade(CallPurpose.BATCH, timezone.now(), Reply(error=error)) for error in errors]
+NOBODY = (State.UNKNOWN, "no model has been asked so far")
+
+
+def record(session, *errors, endpoint="http://127.0.0.1:8080/v1"):
+    calls = [CallMade(CallPurpose.BATCH, timezone.now(), Reply(error=error), endpoint=endpoint) for error in errors]
     record_calls(session.pk, calls)
 
 
-def test_without_a_call_nothing_is_wrong(db):
-    assert model_calls(Session.objects.all()) == (State.GOOD, "none yet")
+def test_without_a_call_whether_models_answer_is_unknown(db):
+    assert model_calls(Session.objects.all()) == all_model_calls() == NOBODY
+
+
+def test_a_summarizer_that_asks_nobody_is_no_model_that_answered(session):
+    record(session, "", "", endpoint="")
+    assert model_calls(Session.objects.all()) == all_model_calls() == NOBODY
+    record(session, "timeout")
+    record(session, *[""] * 30, endpoint="")
+    told = "1 of the newest 1 failed, last with: the summarizer gave no reply in time"
+    assert model_calls(Session.objects.all()) == (State.WARNING, told)
+    assert all_model_calls() == (State.WARNING, "1 of the newest 1 failed")
 
 
 def test_calls_that_were_answered_are_good(session):

@@ -282,3 +282,14 @@ def test_a_result_of_five_megabytes_is_found_by_its_beginning_and_its_end(client
     rows.append(call("c1"), result("c1", "flamingo " + "filler text here " * 300_000 + " heron"))
     assert found(client, "flamingo") == found(client, "heron") == [session.public_id]
     assert "<mark>heron</mark>" in searched(client, "heron")
+
+
+def test_a_query_in_quotes_is_told_in_its_own_quotes_alone(client, session, rows):
+    rows.append(user("a pink flamingo"))
+    assert '<b>1 row</b> matches "flamingo", in 1 session' in searched(client, "flamingo")
+    html = unescape(searched(client, '"pink flamingo"'))
+    assert '<b>1 row</b> matches "pink flamingo", in 1 session' in html
+    assert '<span class="chip">"pink flamingo" <a' in html
+    assert '<span class="chip">“pink flamingo” -“heron” <a' in unescape(searched(client, "“pink flamingo” -“heron”"))
+    html = searched(client, "<b>flamingo</b>")
+    assert "&lt;b&gt;" in html and "<b>flamingo" not in html

@@ -291,7 +291,7 @@ def test_a_fault_of_ours_is_told_without_login_and_database(client, monkeypatch)
 
 def test_the_health_page_says_members_what_works_and_administrators_also_how(client):
     html = client.get("/health/").content.decode()
-    assert "answers" in html and "they run" in html
+    assert "answers" in html and "none waits for long" in html
     assert "PostgreSQL" not in html and "Django" not in html
     administrator = client_of(User.objects.create_superuser("ada"))
     html = administrator.get("/health/").content.decode()
@@ -300,7 +300,7 @@ def test_the_health_page_says_members_what_works_and_administrators_also_how(cli
 
 
 def test_the_health_page_tells_nobody_of_calls_in_projects_they_are_not_in(client, session):
-    call = CallMade(CallPurpose.BATCH, timezone.now(), Reply(error="http_418"))
+    call = CallMade(CallPurpose.BATCH, timezone.now(), Reply(error="http_418"), endpoint="http://127.0.0.1:8080/v1")
     record_calls(session.pk, [call, call])
     assert "answered HTTP 418" in client.get("/health/").content.decode()
     stranger = client_of(person("stranger")).get("/health/").content.decode()
