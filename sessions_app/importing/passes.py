@@ -31,6 +31,7 @@ from sessions_app.models import (
     SummaryKind,
     SummaryRevision,
 )
+from sessions_app.queries.pass_places import STANDING_KINDS, place_of
 from sessions_app.services.locking import event_at, next_event, touch
 from sessions_app.services.row_words import index_rows
 
@@ -42,6 +43,7 @@ _KINDS = {
 _DEFRAG = (PassKind.DEFRAG, Outcome.DEFRAG, "defrag_passes")
 # How many ids one statement names.
 ID_BATCH = 5_000
+_PLACE = ("place_position", "place_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ class PassWriter:
         made.edit = {"archived": [], "superseded": [], "inserted": []}
         made.rows_after, made.counted_tokens_after = made.rows_before, made.counted_tokens_before
         fill_figures(made, event.figures)
+        made.stand_at(place_of(made))
         self._save_pass(made)
         event_at(self._session, made.seq, EventKind.PASS, at=made.at, compaction_pass=made).save(force_insert=True)
 
@@ -118,7 +121,8 @@ class PassWriter:
         stored.save(force_insert=True)
         self._by_id(late).update(died_seq=stored.seq, archived_by=known)
         known.unknown_archived = max(0, known.unknown_archived - len(late))
-        known.save(update_fields=["unknown_archived"])
+        self._settle_place(known, late)
+        known.save(update_fields=["unknown_archived", *_PLACE])
         self._session.compaction_revision += 1
         self._outcome.rows_archived += sum(row.kind is RowKind.MESSAGE for row in late)
 
@@ -292,7 +296,8 @@ class PassWriter:
         if made.rows_after is None:
             made.rows_after = session.live_rows
         made.counted_tokens_after = session.live_tokens
-        made.save(update_fields=["edit", "rows_after", "counted_tokens_after", "unknown_archived"])
+        self._settle_place(made, stamped)
+        made.save(update_fields=["edit", "rows_after", "counted_tokens_after", "unknown_archived", *_PLACE])
         positions = [row.position for row in born] or [row.position for row in stamped]
         event_at(
             session,
@@ -304,6 +309,12 @@ class PassWriter:
             compaction_pass=made,
         ).save(force_insert=True)
         self._save_versions(made, stamped, [row for row in born if RowKind(row.kind).is_summary])
+
+    def _settle_place(self, made: CompactionPass, stamped: Sequence[_Stamped]) -> None:
+        if any(row.kind.value in STANDING_KINDS for row in stamped):
+            made.stand_at(None)
+        elif made.place_position is None:
+            made.stand_at(place_of(made))
 
     def _save_versions(
         self, made: CompactionPass, stamped: Sequence[_Stamped], summaries: Sequence[MessageRow]

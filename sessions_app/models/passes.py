@@ -86,7 +86,8 @@ class CompactionPass(PassFacts):
     its undo. foreign_id: identity of an imported pass, so that a second import finds it again. is_opaque: the source
     has a summary that can't be read. counted_tokens_*: live tokens as counted here, beside `tokens_*`, which for an
     imported pass are the source's own figures. unknown_archived: how many rows it is said to have archived that were
-    never seen here.
+    never seen here. place_*: the key in front of which a pass stands that archived no row (or none any more); null
+    where the rows it archived tell.
     """
 
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="passes", db_index=False)
@@ -109,8 +110,17 @@ class CompactionPass(PassFacts):
     foreign_id = models.TextField(null=True)
     is_opaque = models.BooleanField(default=False)
     unknown_archived = models.PositiveIntegerField(default=0)
+    place_position = models.BigIntegerField(null=True)
+    place_id = models.BigIntegerField(null=True)
 
     class Meta:
+        indexes = [
+            models.Index(
+                fields=["session", "place_position"],
+                condition=models.Q(place_position__isnull=False),
+                name="pass_that_archived_none",
+            ),
+        ]
         constraints = [
             models.UniqueConstraint(fields=["session", "number"], name="pass_number"),
             models.UniqueConstraint(fields=["session", "id"], name="pass_in_session"),
@@ -125,3 +135,7 @@ class CompactionPass(PassFacts):
 
     def __str__(self) -> str:
         return f"{self.session_id} pass {self.number}"
+
+    def stand_at(self, place: tuple[int, int] | None) -> None:
+        """Give the pass a place of its own, or none. Saves nothing."""
+        self.place_position, self.place_id = (None, None) if place is None else place

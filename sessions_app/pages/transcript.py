@@ -15,10 +15,11 @@ from sessions_app.models import CompactionPass, MessageRow, Session, SummaryRevi
 from sessions_app.pages.flow import GapItem, GroupItem, Item, Key, PassItem, RowItem, StandingItem, SummaryItem
 from sessions_app.pages.group import read_group
 from sessions_app.pages.outlook import Outlook
-from sessions_app.pages.pass_places import light_passes, passes_by_id, place_of, silent_passes
+from sessions_app.pages.pass_places import light_passes, passes_by_id, silent_passes
 from sessions_app.pages.row_source import SourceRow, read_rows
 from sessions_app.pages.row_view import view_rows
 from sessions_app.pages.walk import Stretch, Walk, flow_rows, joined, walk_backward, walk_forward
+from sessions_app.queries.pass_places import place_of
 
 HEAD_WINDOW = 40
 TAIL_WINDOW = 30

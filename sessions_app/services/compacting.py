@@ -33,6 +33,7 @@ from sessions_app.models import (
     TurnStep,
 )
 from sessions_app.pass_facts import fill_facts
+from sessions_app.queries.pass_places import STANDING_KINDS, place_of
 from sessions_app.services.calls import CallMade, record_calls
 from sessions_app.services.locking import event_at, lock_session, save_locked, tell
 from sessions_app.services.row_words import index_rows
@@ -201,6 +202,8 @@ def _archive(session: Session, edit: Edit, made: CompactionPass) -> None:
         raise ValueError(f"the edit names rows that are not live in session {session.pk}: {sorted(missing)}")
     for _, kind, role, tokens in stamped:
         counters.archived(RowKind(kind), Role(role), tokens)
+    if not any(kind in STANDING_KINDS for _, kind, *_ in stamped):
+        made.stand_at(place_of(made))
 
 
 _STAMP_SQL: Final = """

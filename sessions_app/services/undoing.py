@@ -23,6 +23,7 @@ from sessions_app.models import (
     Session,
     SummaryRevision,
 )
+from sessions_app.queries.pass_places import place_of
 from sessions_app.services.locking import event_at, lock_session, save_locked, tell
 
 
@@ -109,5 +110,6 @@ def _restore(session: Session, undone: CompactionPass, hold_turns: int | None) -
     session.is_held = True
     session.held_until_turn = None if hold_turns is None else session.turns_total + hold_turns
     undone.undone_seq = session.last_seq
-    undone.save(update_fields=["undone_seq"])
+    undone.stand_at(place_of(undone))
+    undone.save(update_fields=["undone_seq", "place_position", "place_id"])
     SummaryRevision.objects.filter(session_id=session.pk, superseded_by=undone).update(superseded_by=None)

@@ -6,7 +6,7 @@ from compaction.records import Outcome, PassKind, PassRecord
 from compaction.state import CompactionState
 from compaction.tokens import RoughCounter, row_tokens
 from sessions_app import services
-from sessions_app.models import MessageRow, Session
+from sessions_app.models import CompactionPass, MessageRow, Session
 from sessions_app.queries.moments import live_rows
 from sessions_app.services import NewMessage
 
@@ -28,6 +28,14 @@ def call(call_id, name="read_file", arguments="{}"):
 
 def result(call_id, text):
     return NewMessage(Message(Role.TOOL, text, tool_call_id=call_id))
+
+
+def passes_out_of_place(session_id):
+    """Passes that have a place of their own although rows say where they stand, or that have none and need one."""
+    archived = MessageRow.objects.filter(session_id=session_id, kind__in=("message", "prune_stub"))
+    by_rows = set(archived.values_list("archived_by_id", flat=True))
+    made = CompactionPass.objects.filter(session_id=session_id)
+    return [one.number for one in made if (one.place_position is None) != (one.pk in by_rows)]
 
 
 class RowBuilder:

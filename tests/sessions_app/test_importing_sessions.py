@@ -2,7 +2,7 @@ import threading
 
 import pytest
 from django.db import connection
-from row_builder import COUNTER
+from row_builder import COUNTER, passes_out_of_place
 from source_builder import TurnEnded, recorded, rewound, row, source, summary, tool_call
 
 from compaction.formats.events import PassRecorded, Rewrite, SourceRow
@@ -23,6 +23,7 @@ def bring_in(project):
         outcome = import_session(project, source(*events, **more), COUNTER)
         session = Session.objects.get(public_id=outcome.public_id)
         assert counted(session) == recounted(session.pk)
+        assert passes_out_of_place(session.pk) == []
         return outcome, session
 
     return bring

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from row_builder import RowBuilder, assistant, call, result, user
+from row_builder import RowBuilder, assistant, call, passes_out_of_place, result, user
 
 from compaction.edits import Edit, NewRow, apply_edit
 from compaction.messages import Message, Role, RowKind
@@ -129,6 +129,7 @@ def test_rows_counters_and_moments_agree_after_any_course_of_events(project, ste
     stored = MessageRow.objects.filter(session_id=session_id)
     assert [message_of(row) for row in stored.filter(kind="message").order_by("position")] == model.sent
     assert counted(model.rows.session) == recounted(session_id)
+    assert passes_out_of_place(session_id) == []
     assert stored.filter(kind="micro_summary", died_seq__isnull=True).count() <= 1
     assert {seq: rows_as_of(session_id, seq) for seq in model.seen} == model.seen
     absorbed = [row_id for ids in model.absorbed.values() for row_id in ids]

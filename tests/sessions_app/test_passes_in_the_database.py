@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 from django.db import DatabaseError, connection
@@ -10,7 +11,7 @@ from row_builder import CIRCUMSTANCES, assistant, call, result, user
 
 from compaction.edits import Edit, NewRow
 from compaction.messages import Message, Role, RowKey, RowKind
-from compaction.records import Outcome, PassKind, PassRecord
+from compaction.records import Outcome, PassKind, PassRecord, Span
 from compaction.state import CompactionState
 from compaction.summarizer import Reply, Usage
 from sessions_app import services
@@ -266,3 +267,25 @@ def test_the_record_of_a_pass_is_stored_with_its_circumstances(rows, project):
     assert stored.edit["archived"] == [ids[1]]
     assert stored.edit["inserted"][0]["id"] == done.row_ids[0]
     assert (stored.revision_before, stored.revision_after) == (0, 1)
+
+
+def places(session_id):
+    made = CompactionPass.objects.filter(session_id=session_id).order_by("number")
+    return list(made.values_list("number", "place_position", "place_id"))
+
+
+def test_passes_that_archived_nothing_have_a_place_and_those_of_older_databases_get_the_same(rows):
+    rows.turns(6)
+    ids = [row.pk for row in rows.live()]
+    looked_at = Span(RowKey(5, ids[5]), RowKey(6, ids[6]), rows=2, tokens=40)
+    rows.commit(Edit(), PassRecord(PassKind.MICRO, Outcome.SUMMARIZE_FAILED, "timeout", exchanges=(looked_at,)))
+    rows.commit(Edit(), PassRecord(PassKind.BATCH, Outcome.BLOCKED))
+    rows.absorb(ids[1:4])
+    rows.absorb(ids[9:12], "both")
+    services.undo_last_pass(rows.session_id)
+    stored = places(rows.session_id)
+    assert stored == [(1, 5, ids[5]), (2, 23, ids[23] + 1), (3, None, None), (4, 23, ids[23] + 1)]
+    CompactionPass.objects.filter(session_id=rows.session_id).update(place_position=None, place_id=None)
+    with connection.cursor() as cursor:
+        cursor.execute(import_module("sessions_app.migrations.0022_places_of_passes").PLACE_STORED_PASSES)
+    assert places(rows.session_id) == stored
