@@ -40,6 +40,13 @@ class RowItem:
     kind = "row"
 
     @property
+    def next_classes(self) -> str:
+        """How the row is marked on the page when the next pass will absorb it."""
+        if not self.is_next:
+            return ""
+        return " up-next" + " up-next-first" * self.opens_next + " up-next-last" * self.closes_next
+
+    @property
     def key(self) -> Key:
         return self.view.row.key
 

@@ -38,21 +38,20 @@ class PictureView:
 
 @dataclass(frozen=True, slots=True)
 class ResultView:
-    """What a tool gave back. is_short: the text is printed with the page; otherwise it is loaded when opened."""
+    """What a tool gave back. is_short: the text is printed with the page; otherwise it is loaded when opened.
+
+    html: the text with its parts marked, where it is of a kind that is known.
+    """
 
     row: SourceRow
     text: str
+    html: SafeString | None
     is_short: bool
     pictures: tuple[PictureView, ...]
 
     @property
     def position(self) -> int:
         return self.row.position
-
-    @property
-    def html(self) -> SafeString | None:
-        """The text with its parts marked, where it is of a kind that is known."""
-        return highlighted_output(self.text) if self.is_short else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +96,11 @@ class RowView:
     def is_injected(self) -> bool:
         """Whether a user row was not written by a person."""
         return self.is_user and not self.row.by_person
+
+    @property
+    def has_tags(self) -> bool:
+        """Whether something about the row is said in front of its words."""
+        return self.is_injected or self.is_stub or self.row.is_repaired or self.row.is_interrupted
 
     @property
     def last_position(self) -> int:
@@ -171,9 +175,11 @@ def view_call(call: SourceCall, results: Sequence[SourceRow]) -> CallView:
 
 def view_result(row: SourceRow) -> ResultView:
     is_short = row.text.chars <= SHORT_RESULT_CHARS and row.lines <= SHORT_RESULT_LINES
+    text = without_terminal_codes(row.text.start) if is_short else ""
     return ResultView(
         row=row,
-        text=without_terminal_codes(row.text.start) if is_short else "",
+        text=text,
+        html=highlighted_output(text),
         is_short=is_short,
         pictures=pictures_of(row.parts),
     )
