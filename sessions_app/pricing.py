@@ -6,6 +6,7 @@ own machine costs something else, and that is unknown.
 
 from __future__ import annotations
 
+import logging
 from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
@@ -14,6 +15,8 @@ import genai_prices
 
 from compaction.economics import SummarizerPrices
 from compaction.summarizer import Usage
+
+logger = logging.getLogger(__name__)
 
 
 def cost_usd(model: str | None, endpoint: str, usage: Usage, at: datetime) -> Decimal | None:
@@ -32,6 +35,10 @@ def cost_usd(model: str | None, endpoint: str, usage: Usage, at: datetime) -> De
         price = genai_prices.calc_price(used, model, provider_api_url=endpoint, genai_request_timestamp=at)
     except (LookupError, ValueError):
         # ValueError: the endpoint reported figures that contradict each other.
+        return None
+    except Exception as error:
+        # Whatever the list makes of odd figures, the answer that they came with is not lost to it.
+        logger.error("a call could not be priced (%s)", type(error).__name__, exc_info=error)
         return None
     return price.total_price
 

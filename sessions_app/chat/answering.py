@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from functools import partial
 from typing import Final
 
 from django.db import Error, connection
@@ -17,6 +18,7 @@ from compaction.endpoints.http_line import Line
 from compaction.errors import InvalidPolicy
 from compaction.talk import Piece, PieceKind
 from sessions_app.main_model.answering import Answered, answer_session
+from sessions_app.main_model.keeping import store_patiently
 from sessions_app.models import AnswerStatus, ChatAnswer, Session
 from sessions_app.passes.faults import traceback_for_log
 from sessions_app.services.chat import answer_client_id, finish_answer, note_progress
@@ -103,9 +105,10 @@ def _ask(answer: ChatAnswer, heard: Heard, line: Line, is_over: threading.Event,
     is_over.set()
     noting.join()
     if answered is None:
-        finish_answer(answer, AnswerStatus.FAILED, error=error, detail=detail)
+        end = partial(finish_answer, answer, AnswerStatus.FAILED, error=error, detail=detail)
     else:
-        _finish(answer, answered, line.is_cut)
+        end = partial(_finish, answer, answered, line.is_cut)
+    store_patiently(end)
 
 
 def _finish(answer: ChatAnswer, answered: Answered, was_stopped: bool) -> None:

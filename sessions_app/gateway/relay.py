@@ -12,6 +12,7 @@ import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from threading import Thread
 from typing import Final
 
@@ -30,11 +31,13 @@ from sessions_app.gateway.refusals import GatewayRefusal, broken_off, from_upstr
 from sessions_app.gateway.room import PROCESS_ROOM
 from sessions_app.main_model.answering import enter_call, message_to_store, turn_end_of
 from sessions_app.main_model.connecting import Connection, connect
+from sessions_app.main_model.keeping import store_patiently
 from sessions_app.main_model.readying import ready_session
 from sessions_app.main_model.releasing import release_connection
 from sessions_app.main_model.sending import sending_of
 from sessions_app.models import Project, Session
 from sessions_app.services.answers import store_answer
+from sessions_app.services.losses import tell_loss
 from sessions_app.services.prompts import note_prompt
 from sessions_app.token_counting import site_counter
 
@@ -145,7 +148,7 @@ class Relay:
         self._session_id = placed.session.public_id
         _note_prompt(placed.session, asked)
         answer = self._answer(connection, placed, asked)
-        _store(placed, answer)
+        _keep(placed, answer)
         self._end(answer)
 
     def _answer(self, connection: Connection, placed: Placed, asked: Asked) -> TalkAnswer:
@@ -172,7 +175,7 @@ class Relay:
             self._put(ready)
 
     def _end(self, answer: TalkAnswer) -> None:
-        """The end of the body, now that the answer is stored."""
+        """The end of the body, now that the answer is stored, or can't be."""
         if self._head is None and answer.error:
             raise from_upstream(answer)
         if self._head is None:
@@ -205,12 +208,19 @@ def _note_prompt(session: Session, asked: Asked) -> None:
     note_prompt(session.pk, asked.prompt, asked.tools, asked.prompt_digest, tokens, asked.model or None)
 
 
-def _store(placed: Placed, answer: TalkAnswer) -> None:
-    """Store the answer, whole or broken off, and end its turn if it ends one."""
+def _keep(placed: Placed, answer: TalkAnswer) -> None:
+    """Store the answer, whole or broken off, and end its turn if it ends one. Raises nothing: the client gets what has
+    come also when it can't be stored, and its next request tells it back."""
     new = message_to_store(answer)
-    if new is not None:
-        base = placed.reconciled.last_prefix
-        store_answer(placed.session.pk, new, turn_end_of(answer), site_counter(), base=base)
+    if new is None:
+        return
+    base, session_id = placed.reconciled.last_prefix, placed.session.pk
+    try:
+        store_patiently(partial(store_answer, session_id, new, turn_end_of(answer), site_counter(), base=base))
+    except Session.DoesNotExist:
+        logger.info("session %s was deleted while its answer came", session_id)
+    except Exception as error:
+        tell_loss(session_id, "An answer was delivered but could not be stored", error)
 
 
 def _event(body: str) -> bytes:

@@ -1,7 +1,8 @@
 """Asking the main model for the next answer in a session, and storing what came of it.
 
 Passes that are due come first (`readying`). The answer becomes a row, whole or as much of it as had come; the call goes
-to the ledger whatever came of it; and the turn is over when the answer calls no tool, or when it was broken off.
+to the ledger whatever came of it, and an entry that fails costs no answer; the turn is over when the answer calls no
+tool, or when it was broken off.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from compaction.endpoints.http_line import Line
 from compaction.summarizer import Reply
 from compaction.talk import Piece, TalkAnswer, TalkQuestion
 from sessions_app import clock
 from sessions_app.main_model.connecting import Connection, connect
+from sessions_app.main_model.keeping import store_patiently
 from sessions_app.main_model.readying import ready_session
 from sessions_app.main_model.releasing import release_connection
 from sessions_app.main_model.sending import sending_of
@@ -59,11 +62,13 @@ def answer_session(
     release_connection()
     answer = asked.asked.ask(question, on_piece, line)
     enter_call(session_id, asked, answer, at, sending.told(waited.waited_ms, waited.went_ahead))
-    return Answered(answer, store_answer(session_id, answer, client_id))
+    store = partial(store_answer, session_id, answer, client_id)
+    # Without an id a second try could store it twice.
+    return Answered(answer, store() if client_id is None else store_patiently(store))
 
 
 def enter_call(session_id: int, asked: Connection, answer: TalkAnswer, at: datetime, sent: ContextSent) -> None:
-    """Enter a call to the main model in the ledger."""
+    """Enter a call to the main model in the ledger. Raises nothing: the answer comes first."""
     model = answer.model or asked.model.model or None
     reply = Reply(
         error=answer.error,

@@ -1,6 +1,8 @@
 """The ledger of calls to models: written with what the calls were for, and never changed.
 
-A call costs money whatever becomes of its answer, so calls of passes that failed or came too late are entered too.
+A call costs money whatever becomes of its answer, so calls of passes that failed or came too late are entered too. The
+ledger serves the answers and never costs one: an entry that can't be written is logged and told on the session, and
+what the call brought is stored all the same.
 """
 
 from __future__ import annotations
@@ -11,10 +13,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from django.db import transaction
+
 from compaction.storable import storable_text
 from compaction.summarizer import Reply
 from sessions_app.mapping import storable_count, storable_or_none
 from sessions_app.models import CallPurpose, CompactionPass, ModelCall
+from sessions_app.services.losses import tell_loss
 
 _LARGEST_COST_USD = Decimal(10) ** 7
 
@@ -53,8 +58,14 @@ class CallMade:
 
 
 def record_calls(session_id: int, calls: Sequence[CallMade], made: CompactionPass | None = None) -> None:
-    """Enter `calls`, for the pass they were made for if it is stored."""
-    ModelCall.objects.bulk_create(_entry(session_id, call, made) for call in calls)
+    """Enter `calls`, for the pass they were made for if it is stored. Raises nothing."""
+    if not calls:
+        return
+    try:
+        with transaction.atomic():
+            ModelCall.objects.bulk_create([_entry(session_id, call, made) for call in calls])
+    except Exception as error:
+        tell_loss(session_id, "A call to a model is missing in the ledger", error)
 
 
 def _entry(session_id: int, call: CallMade, made: CompactionPass | None) -> ModelCall:
