@@ -12,7 +12,7 @@ from django import template
 from django.urls import get_script_prefix, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import get_language, gettext
 
 from sessions_app.pages.flow import GroupItem, Key, RowItem
 from sessions_app.pages.row_source import SourceRow
@@ -23,10 +23,10 @@ register = template.Library()
 
 _PERMALINK: Final = '<a class="row-id" href="{}?row={}#{}" data-permalink title="{}">{}</a>'
 _FOOT: Final = (
-    '<span class="row-tok"><span class="row-acts"><a class="row-raw" href="{}" title="{}">{}</a>'
-    '<a class="row-raw" href="{}?seq={}#branch" title="{}">{}</a>'
+    '<span class="row-tok"><span class="row-acts"><a class="row-raw" href="{{}}" title="{}">{}</a>'
+    '<a class="row-raw" href="{{}}?seq={{}}#branch" title="{}">{}</a>'
     '<button class="word row-raw" type="button" hidden data-copy-row data-copied="{}">{}</button></span>'
-    "<span>{}</span></span>"
+    "<span>{{}}</span></span>"
 )
 
 
@@ -50,18 +50,26 @@ def row_foot(context: dict[str, Any], view: RowView) -> SafeString:
     """What can be done with a row, and what it costs."""
     public_id, prefix = context["session"].public_id, get_script_prefix()
     return format_html(
-        _FOOT,
+        _foot_in(get_language()),
         row_address("row_raw", public_id, view.row, prefix),
-        gettext("The row as JSON"),
-        gettext("raw"),
         session_address("actions", public_id, prefix),
         view.row.born_seq,
+        number(view.tokens),
+    )
+
+
+@lru_cache(maxsize=16)
+def _foot_in(language: str | None) -> str:
+    """The foot with its words in the language that is active, and with fields for what differs from row to row."""
+    words = (
+        gettext("The row as JSON"),
+        gettext("raw"),
         gettext("A new session that begins with what the model saw when this row had come"),
         gettext("branch"),
         gettext("copied"),
         gettext("copy"),
-        number(view.tokens),
     )
+    return format_html(_FOOT, *(word.replace("{", "{{").replace("}", "}}") for word in words))
 
 
 def joined(key: Key) -> str:
