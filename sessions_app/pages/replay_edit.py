@@ -6,8 +6,8 @@ neighbourhood of the change is read with its texts; what lies outside is one lin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Max, Min
@@ -80,9 +80,55 @@ class _Change:
     archived: frozenset[int]
     superseded: frozenset[int]
 
+    @classmethod
+    def of(cls, facts: PassFacts, before: Iterable[int]) -> _Change:
+        edit = facts.edit or {}
+        return cls(tuple(before), frozenset(edit.get("archived") or ()), frozenset(edit.get("superseded") or ()))
+
     @property
     def removed(self) -> frozenset[int]:
         return self.archived | self.superseded
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the rows of an edit are: the stored ones, the versions that summaries among them are, and what earlier steps
+    of a simulation inserted. is_partial: only the neighbourhood of the change is known, not how much lies outside."""
+
+    rows: Mapping[int, SourceRow]
+    versions: Mapping[int, int]
+    simulated: Mapping[int, EditLine]
+    is_partial: bool = False
+
+    def line(self, row_id: int, sign: str) -> EditLine | None:
+        """The row in one line; None when nothing is known of it."""
+        if row_id in self.rows:
+            return line_of(self.rows[row_id], sign, self.versions)
+        made = self.simulated.get(row_id)
+        return None if made is None else replace(made, sign=sign)
+
+
+@dataclass(frozen=True, slots=True)
+class _Outside:
+    """How many rows lie in front of and behind those that are listed; is_partial: that there are some, but not how
+    many."""
+
+    in_front: int
+    behind: int
+    is_partial: bool
+
+    @classmethod
+    def of(cls, change: _Change, shown: Sequence[int], is_partial: bool) -> _Outside:
+        in_front = change.before.index(shown[0]) if shown else 0
+        return cls(in_front, len(change.before) - in_front - len(shown), is_partial)
+
+    def around(self, lines: Iterable[EditLine | Fold]) -> tuple[EditLine | Fold, ...]:
+        """The lines with a fold at each end at which something lies outside."""
+        ends = [
+            [Fold(None if self.is_partial else rows, None, None, False, is_end)] if rows > 0 else []
+            for rows, is_end in ((self.in_front, False), (self.behind, True))
+        ]
+        return (*ends[0], *lines, *ends[1])
 
 
 def read_edit(session: Session, facts: PassFacts, *, show_all: bool = False) -> EditView:
@@ -96,40 +142,40 @@ def read_edit(session: Session, facts: PassFacts, *, show_all: bool = False) -> 
 
 
 def edit_of_pass(session: Session, made_by: CompactionPass, show_all: bool) -> EditView:
-    edit = made_by.edit or {}
-    before = row_ids_as_of(session.pk, made_by.seq - 1)
-    change = _Change(before, frozenset(edit.get("archived") or ()), frozenset(edit.get("superseded") or ()))
-    inserted_ids = [one["id"] for one in edit.get("inserted") or ()]
-    shown = neighbourhood(change)
-    by_id = rows_by_id(session, [*shown, *inserted_ids, *change.superseded])
-    names = summary_names(session, by_id.values())
-    inserted = [line_of(by_id[one], "+", names) for one in inserted_ids if one in by_id]
+    change = _Change.of(made_by, row_ids_as_of(session.pk, made_by.seq - 1))
+    inserted_ids = [one["id"] for one in inserted_by(made_by)]
+    known = stored(session, [*neighbourhood(change), *inserted_ids, *change.superseded])
+    inserted = [one for row_id in inserted_ids if (one := known.line(row_id, "+"))]
     summary = SummaryRevision.objects.filter(session_id=session.pk, compaction_pass=made_by).order_by("-number").first()
-    return build(session, made_by, change, shown, by_id, names, inserted, summary, show_all)
+    return build(made_by, change, known, inserted, show_all, summary)
 
 
 def edit_of_step(session: Session, step: ReplayStep, show_all: bool) -> EditView:
     """The same for a simulation: rows it inserted earlier have no stored row, only the edits that name them."""
-    edit = step.edit or {}
-    change = _Change(
-        rows_before_step(session, step), frozenset(edit.get("archived") or ()), frozenset(edit.get("superseded") or ())
-    )
-    shown = neighbourhood(change)
-    by_id = rows_by_id(session, shown)
-    simulated = simulated_rows(step)
-    inserted = [simulated_line(one, "+", step.number) for one in edit.get("inserted") or ()]
-    return build(session, step, change, shown, by_id, {}, inserted, None, show_all, simulated)
+    change = _Change.of(step, rows_before_step(session, step))
+    known = _Known(rows_by_id(session, neighbourhood(change)), {}, simulated_rows(step), is_partial=True)
+    return build(step, change, known, lines_of_inserted(step), show_all)
 
 
 def edit_of_plan(session: Session, step: ReplayStep, show_all: bool) -> EditView:
     """The same for a pass that has not been made: before it are the rows that live now."""
-    edit = step.edit or {}
-    before = tuple(live_rows(session.pk).values_list("id", flat=True))
-    change = _Change(before, frozenset(edit.get("archived") or ()), frozenset(edit.get("superseded") or ()))
-    shown = neighbourhood(change)
-    by_id = rows_by_id(session, shown)
-    inserted = [simulated_line(one, "+", step.number) for one in edit.get("inserted") or ()]
-    return build(session, step, change, shown, by_id, summary_names(session, by_id.values()), inserted, None, show_all)
+    change = _Change.of(step, live_rows(session.pk).values_list("id", flat=True))
+    return build(step, change, stored(session, neighbourhood(change)), lines_of_inserted(step), show_all)
+
+
+def inserted_by(facts: PassFacts) -> Sequence[dict[str, Any]]:
+    """What an edit inserted, as the engine recorded it."""
+    return (facts.edit or {}).get("inserted") or ()
+
+
+def lines_of_inserted(step: ReplayStep) -> list[EditLine]:
+    return [simulated_line(one, "+", step.number) for one in inserted_by(step)]
+
+
+def stored(session: Session, ids: Iterable[int]) -> _Known:
+    """What is stored of these rows."""
+    rows = rows_by_id(session, ids)
+    return _Known(rows, summary_names(session, rows.values()), {})
 
 
 def rows_before_step(session: Session, step: ReplayStep) -> tuple[int, ...]:
@@ -211,7 +257,7 @@ def summary_names(session: Session, rows: Iterable[SourceRow]) -> dict[int, int]
     return {int(row_id): number for row_id, number in found.values_list("row_id", "number") if row_id is not None}
 
 
-def line_of(row: SourceRow, sign: str, names: dict[int, int]) -> EditLine:
+def line_of(row: SourceRow, sign: str, names: Mapping[int, int]) -> EditLine:
     """A stored row in one line."""
     if row.is_summary:
         number = names.get(row.id)
@@ -238,63 +284,52 @@ def line_of(row: SourceRow, sign: str, names: dict[int, int]) -> EditLine:
 
 
 def build(
-    session: Session,
     facts: PassFacts,
     change: _Change,
-    shown: Sequence[int],
-    by_id: dict[int, SourceRow],
-    names: dict[int, int],
-    inserted: list[EditLine],
-    summary: SummaryRevision | None,
+    known: _Known,
+    inserted: Sequence[EditLine],
     show_all: bool,
-    simulated: dict[int, EditLine] | None = None,
+    summary: SummaryRevision | None = None,
 ) -> EditView:
-    known = simulated or {}
-
-    def line(row_id: int, sign: str) -> EditLine | None:
-        if row_id in by_id:
-            return line_of(by_id[row_id], sign, names)
-        made = known.get(row_id)
-        return None if made is None else EditLine(sign, *(getattr(made, name) for name in _REST))
-
-    listed = [one for row_id in shown if (one := line(row_id, "−" if row_id in change.removed else ""))]
+    """Both sides of an edit. summary: the version it made, None for a simulation."""
+    shown = neighbourhood(change)
+    listed = [one for row_id in shown if (one := known.line(row_id, "−" if row_id in change.removed else ""))]
     kept = [one for one in listed if not one.sign]
-    after = sorted([*kept, *inserted], key=lambda one: (one.position, one.sign == "+"))
-    in_front = change.before.index(shown[0]) if shown else 0
-    behind = len(change.before) - in_front - len(shown)
-    is_partial = simulated is not None
-    ends = (
-        Fold(None if is_partial else in_front, None, None, False, False),
-        Fold(None if is_partial else behind, None, None, False, True),
-    )
-    brings_summary = any(one.role == "summary" for one in inserted)
-    text = summary.text if summary is not None else (facts.summary_after if brings_summary else None)
     archived = [one for one in listed if one.sign and one.role != "summary"]
     superseded = [one for one in listed if one.sign and one.role == "summary"]
+    outside = _Outside.of(change, shown, known.is_partial)
+    text = text_of(facts, inserted, summary)
     return EditView(
-        before=framed(folded(listed, show_all), ends, bool(in_front), behind > 0),
-        after=framed(folded(after, show_all), ends, bool(in_front), behind > 0),
+        before=outside.around(folded(listed, show_all)),
+        after=outside.around(folded(sorted([*kept, *inserted], key=place_of), show_all)),
         archived_rows=len(archived),
-        archived_tokens=sum(one.tokens or 0 for one in archived),
+        archived_tokens=tokens_of(archived),
         superseded_rows=len(superseded),
-        superseded_tokens=sum(one.tokens or 0 for one in superseded),
+        superseded_tokens=tokens_of(superseded),
         inserted_rows=len(inserted),
-        inserted_tokens=sum(one.tokens or 0 for one in inserted),
+        inserted_tokens=tokens_of(inserted),
         user_positions=tuple(one.position for one in kept if one.is_user),
-        archived_user_rows=sum(1 for one in archived if one.is_user),
+        archived_user_rows=sum(one.is_user for one in archived),
         summary=None if text is None else unframed(text),
         summary_number=None if summary is None else summary.number,
         inserted_position=inserted[0].position if inserted else None,
     )
 
 
-def framed(
-    lines: list[EditLine | Fold], ends: tuple[Fold, Fold], has_front: bool, has_end: bool
-) -> tuple[EditLine | Fold, ...]:
-    return (*(ends[:1] if has_front else ()), *lines, *(ends[1:] if has_end else ()))
+def text_of(facts: PassFacts, inserted: Sequence[EditLine], summary: SummaryRevision | None) -> str | None:
+    """The text of the summary that an edit inserted; None when it inserted none, or when it can't be read."""
+    if summary is not None:
+        return summary.text
+    return facts.summary_after if any(one.role == "summary" for one in inserted) else None
 
 
-_REST = ("label", "position", "row_id", "role", "text", "is_code", "tokens", "is_user")
+def place_of(line: EditLine) -> tuple[int, bool]:
+    """The order of the lines after an edit: what enters stands behind what was there."""
+    return line.position, line.sign == "+"
+
+
+def tokens_of(lines: Iterable[EditLine]) -> int:
+    return sum(line.tokens or 0 for line in lines)
 
 
 def folded(lines: Sequence[EditLine], show_all: bool) -> list[EditLine | Fold]:
