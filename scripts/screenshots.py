@@ -1,14 +1,13 @@
 """Pictures of every page, at two widths, in both themes and in every language the site speaks.
 
-Starts a site of its own with the sample sessions (its database and files go to a folder that is thrown away), or takes
-one that runs already, and writes PNG files named page-width-theme-language.png. `--readme` writes the four pictures
-that the README shows to docs/pictures instead.
+Starts a site of its own with the sample sessions (its database and files go to a folder that is thrown away), makes in
+it what the pages show, and writes PNG files named page-width-theme-language.png. `--readme` writes the four pictures
+that the README shows to docs/pictures instead. Which pages: page_shots.py; what they show: page_stage.py.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shutil
@@ -17,12 +16,15 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from page_shots import BROKEN_PAGE, SHOTS, Shot
+from page_stage import Stage
+from playwright.sync_api import Browser, Page, Response, Route, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
@@ -31,58 +33,38 @@ THEMES = ("light", "dark")
 LOGIN_LINK = re.compile(r"http://\S+/login/once/\S+")
 README_PICTURES = ("session", "summary", "replay-edit", "cache")
 README_HEIGHT = 900
+HIGHEST_PICTURE = 16_000
+RENDER_BROKEN_PAGE = """
+import sys
+import django
+django.setup()
+from django.template.loader import render_to_string
+from django.utils.translation import override
+with override(sys.argv[1]):
+    print(render_to_string("500.html"))
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class Shot:
-    """One page. path: with {long}, {short} and {imported} for sample sessions."""
+class Site:
+    """A site that runs. login: the link that logs its owner in; environment: for commands that belong to it."""
 
-    name: str
-    path: str
-    opens: str = ""
-
-
-SHOTS = (
-    Shot("sessions", "/"),
-    Shot("session", "/s/{short}/"),
-    Shot("session-archived", "/s/{long}/?show=archived"),
-    Shot("session-model", "/s/{long}/?show=model"),
-    Shot("summary", "/s/{short}/summary/"),
-    Shot("summary-side-by-side", "/s/{long}/summary/?as=sides"),
-    Shot("passes", "/s/{short}/passes/"),
-    Shot("occupancy", "/s/{short}/occupancy/"),
-    Shot("chat", "/s/{short}/chat/"),
-    Shot("new-chat", "/s/new/"),
-    Shot("play", "/play/"),
-    Shot("endpoints", "/p/samples/endpoints/"),
-    Shot("cache", "/s/{long}/cache/"),
-    Shot("cache-requests", "/s/{imported}/cache/?view=requests"),
-    Shot("replay-zones", "/s/{short}/replay/1/1/"),
-    Shot("replay-sent", "/s/{short}/replay/1/3/"),
-    Shot("replay-reply", "/s/{short}/replay/1/4/"),
-    Shot("replay-edit", "/s/{short}/replay/1/5/"),
-    Shot("replay-database", "/s/{short}/replay/1/6/"),
-    Shot("replay-telemetry", "/s/{short}/replay/1/7/"),
-    Shot("next-pass", "/s/{short}/next/5/?with=extractive"),
-    Shot("act", "/s/{short}/act/"),
-    Shot("export", "/s/{short}/export/"),
-    Shot("simulate", "/s/{short}/runs/"),
-    Shot("import", "/import/"),
-    Shot("projects", "/p/"),
-    Shot("project", "/p/samples/"),
-    Shot("health", "/health/"),
-    Shot("help", "/", opens="?"),
-)
+    address: str
+    login: str
+    environment: Mapping[str, str]
 
 
 def main() -> None:
-    """Parse the command line, and take the pictures."""
+    """Parse the command line, and take the pictures; ends with 1 when a page was not what it should be."""
     options = read_options()
-    running = running_site() if not options.url else given_site(options.url)
-    with running as (address, login), sync_playwright() as playwright:
+    with running_site() as site, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(ARGUMENTS))
-        take_all(browser, address, login, options)
+        stage = Stage(browser, site.address, site.login)
+        stage.make_all()
+        missed = take_all(browser, site, stage, options)
         browser.close()
+    if missed:
+        raise SystemExit(f"not as expected: {', '.join(missed)}")
 
 
 def read_options() -> argparse.Namespace:
@@ -91,67 +73,71 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--only", nargs="*", default=[], help="names of pages, else all")
     parser.add_argument("--widths", nargs="*", type=int, default=list(WIDTHS))
     parser.add_argument("--themes", nargs="*", default=list(THEMES))
-    parser.add_argument("--languages", nargs="*", default=[], help="else all the site has")
-    parser.add_argument("--url", default="", help="a site that runs, with DATABASE_URL set as for it")
+    parser.add_argument("--languages", nargs="*", default=languages(), help="else all the site has")
     parser.add_argument("--readme", action="store_true", help="only the four pictures of the README")
-    return parser.parse_args()
-
-
-def take_all(browser: Browser, address: str, login: str, options: argparse.Namespace) -> None:
-    sessions = sample_sessions(browser, address, login)
-    state = sessions.pop("state")
-    shots = [shot for shot in SHOTS if not options.only or shot.name in options.only]
+    options = parser.parse_args()
     if options.readme:
-        options.out = ROOT / "docs" / "pictures"
-        shots = [shot for shot in SHOTS if shot.name in README_PICTURES]
+        options.out, options.only = ROOT / "docs" / "pictures", README_PICTURES
         options.widths, options.themes, options.languages = [1280], ["light"], ["en"]
+    return options
+
+
+def take_all(browser: Browser, site: Site, stage: Stage, options: argparse.Namespace) -> list[str]:
+    """Every picture asked for; the names of those that show something else."""
+    shots = [shot for shot in SHOTS if not options.only or shot.name in options.only]
     options.out.mkdir(parents=True, exist_ok=True)
-    for language in options.languages or languages():
-        for theme in options.themes:
-            for width in options.widths:
-                context = browser.new_context(
-                    viewport={"width": width, "height": README_HEIGHT},
-                    color_scheme=theme,
-                    locale=language,
-                    storage_state=json.loads(state),
-                )
-                page = context.new_page()
-                for shot in shots:
-                    name = f"{shot.name}.png" if options.readme else f"{shot.name}-{width}-{theme}-{language}.png"
-                    take(page, address + shot.path.format(**sessions), shot, options.out / name, not options.readme)
-                context.close()
+    missed = []
+    for language, theme, width in product(options.languages, options.themes, options.widths):
+        look = {"viewport": {"width": width, "height": README_HEIGHT}, "color_scheme": theme, "locale": language}
+        for shot in shots:
+            name = f"{shot.name}.png" if options.readme else f"{shot.name}-{width}-{theme}-{language}.png"
+            context = browser.new_context(**look, storage_state=stage.states[shot.who])
+            page = context.new_page()
+            page.route(f"{site.address}{BROKEN_PAGE}", lambda route: answer_broken(route, site))
+            address = site.address + shot.path.format(**stage.words)
+            if not take(page, address, shot, options.out / name, is_whole=not options.readme):
+                missed.append(name)
+            context.close()
+    return missed
 
 
-def take(page: Page, address: str, shot: Shot, target: Path, is_whole: bool) -> None:
+def take(page: Page, address: str, shot: Shot, target: Path, is_whole: bool) -> bool:
+    """The picture; whether the page answered as it should."""
     response = page.goto(address, wait_until="load")
-    if response is None or response.status != 200:
-        print(f"{shot.name}: {response.status if response else 'no answer'}", file=sys.stderr)
-        return
-    if shot.opens:
-        page.keyboard.press(shot.opens)
+    if shot.act is not None:
+        response = sent_by(page, shot.act) or response
     page.wait_for_load_state("networkidle")
-    page.screenshot(path=target, full_page=is_whole, animations="disabled")
+    if is_whole:
+        stretch(page)
+    page.screenshot(path=target, animations="disabled")
     print(target)
+    return response is not None and response.status == shot.status
 
 
-def sample_sessions(browser: Browser, address: str, login: str) -> dict[str, str]:
-    """The ids of the sample sessions by what they are good for, and the login."""
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto(login)
-    if (button := page.get_by_role("button", name="Log in")).count():
-        button.click()
-    page.goto(f"{address}/?project=samples")
-    links = page.locator("a[href^='/s/']").evaluate_all(
-        "found => found.map(one => [one.textContent.trim(), one.getAttribute('href').split('/')[2]])"
-    )
-    found = {"state": json.dumps(context.storage_state())}
-    for words, public_id in links:
-        for key, start in (("long", "Review before"), ("short", "Occupancy as"), ("imported", "Embedded database")):
-            if words.startswith(start):
-                found[key] = public_id
-    context.close()
-    return found
+def stretch(page: Page) -> None:
+    """A window as high as the page: bars that keep to its edge stand where the page ends, not across its middle."""
+    size = page.viewport_size
+    assert size is not None
+    height = page.evaluate("document.documentElement.scrollHeight")
+    page.set_viewport_size({"width": size["width"], "height": min(height, HIGHEST_PICTURE)})
+    page.wait_for_load_state("networkidle")
+
+
+def sent_by(page: Page, act: Callable[[Page], None]) -> Response | None:
+    """The answer to what the act sent; None when it sent nothing."""
+    answers: list[Response] = []
+    page.on("response", lambda found: answers.append(found) if found.request.is_navigation_request() else None)
+    act(page)
+    page.wait_for_load_state("networkidle")
+    return answers[-1] if answers else None
+
+
+def answer_broken(route: Route, site: Site) -> None:
+    """The page of a site that broke, which no address of a sound site shows."""
+    language = route.request.headers.get("accept-language", "en").partition(",")[0]
+    command = [sys.executable, "-c", RENDER_BROKEN_PAGE, language]
+    done = subprocess.run(command, cwd=ROOT, env=site.environment, capture_output=True, text=True, check=True)
+    route.fulfill(status=500, content_type="text/html; charset=utf-8", body=done.stdout)
 
 
 def languages() -> list[str]:
@@ -161,17 +147,13 @@ def languages() -> list[str]:
 
 
 @contextmanager
-def running_site() -> Iterator[tuple[str, str]]:
-    """A site with samples on a free port, and the link that logs in; gone at the end."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+def running_site() -> Iterator[Site]:
+    """A site with samples on a free port, gone at the end."""
     with tempfile.TemporaryDirectory(prefix="hermes-pictures-") as folder:
         # Started by root, the database runs as somebody else, who must be able to enter.
         os.chmod(folder, 0o755)
-        environment = os.environ | {"HERMES_SITE_VAR_DIR": folder, "PYTHONUNBUFFERED": "1"}
-        environment.pop("DATABASE_URL", None)
-        command = [sys.executable, "manage.py", "serve", "--port", str(port)]
+        environment = surroundings(folder)
+        command = [sys.executable, "manage.py", "serve", "--port", str(free_port())]
         served = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
         try:
             assert served.stdout is not None
@@ -180,21 +162,30 @@ def running_site() -> Iterator[tuple[str, str]]:
                 raise SystemExit("the site did not start")
             # Whatever else it says is read and dropped: a full pipe would stop it.
             threading.Thread(target=served.stdout.read, daemon=True).start()
-            yield f"http://127.0.0.1:{port}", link
+            yield Site(link.partition("/login/")[0], link, environment)
         finally:
             served.terminate()
             served.wait(30)
 
 
-@contextmanager
-def given_site(url: str) -> Iterator[tuple[str, str]]:
-    """A site that runs, and a link that logs in."""
-    command = [sys.executable, "manage.py", "login_link", "--url", url]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    found = LOGIN_LINK.search(done.stdout)
-    if found is None:
-        raise SystemExit(f"no login link: {done.stdout}{done.stderr}")
-    yield url.rstrip("/"), found.group()
+def surroundings(folder: str) -> dict[str, str]:
+    """The environment of the site: everything of its own, keys can be stored, this machine may be asked."""
+    environment = os.environ | {
+        "DJANGO_SETTINGS_MODULE": "hermes_site.settings",
+        "HERMES_SITE_VAR_DIR": folder,
+        "HERMES_SITE_OUTBOUND_LOOPBACK": "yes",
+        "PYTHONUNBUFFERED": "1",
+    }
+    environment.pop("DATABASE_URL", None)
+    command = [sys.executable, "manage.py", "new_secrets_key"]
+    made = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    return environment | {"HERMES_SITE_SECRETS_KEY": made.stdout.strip()}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def chromium() -> str:
