@@ -13,6 +13,7 @@ from typing import Any
 from django.db.models import Max, Min
 
 from sessions_app.models import CompactionPass, MessageRow, PassFacts, PassKind, ReplayStep, Session, SummaryRevision
+from sessions_app.pages.edit_lines import Band, EditLine, Fold, set_beside
 from sessions_app.pages.flow import Key
 from sessions_app.pages.row_source import SourceRow, read_rows
 from sessions_app.pages.row_view import argument_line
@@ -25,32 +26,6 @@ LINE_CHARS = 200
 MOST_LINES = 160
 CONTEXT_ROWS = 1
 NEAR_POSITIONS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class EditLine:
-    """One row on one side. sign: "−" leaves, "+" enters, empty stays. row_id is None for a row of a simulation."""
-
-    sign: str
-    label: str
-    position: int
-    row_id: int | None
-    role: str
-    text: str
-    is_code: bool
-    tokens: int | None
-    is_user: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Fold:
-    """Rows that are not listed one by one: unchanged ones at the ends, or the middle of very many removed ones."""
-
-    rows: int | None
-    first_position: int | None
-    last_position: int | None
-    is_removed: bool
-    is_end: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +45,11 @@ class EditView:
     summary: str | None
     summary_number: int | None
     inserted_position: int | None
+
+    @property
+    def bands(self) -> tuple[Band, ...]:
+        """Both sides, cut so that what stays stands at the same height."""
+        return set_beside(self.before, self.after)
 
 
 @dataclass(frozen=True, slots=True)

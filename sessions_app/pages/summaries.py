@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sessions_app.models import CompactionPass, MessageRow, Session, SummaryRevision
 from sessions_app.pages.pass_places import passes_by_id
 from sessions_app.pages.summary_anchors import Provenance, read_provenance
+from sessions_app.pages.summary_sizes import Size, SizeChart, draw_sizes
 from sessions_app.pages.summary_text import unframed
 from sessions_app.rendering.word_diff import DiffLine, SideBySide, WordDiff, compare_words, set_text, side_by_side
 
@@ -36,17 +37,6 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Dot:
-    """One version in the chart of sizes, in per cent of its width and height."""
-
-    number: int
-    left_pct: float
-    down_pct: float
-    is_defrag: bool
-    has_label: bool
-
-
-@dataclass(frozen=True, slots=True)
 class SummaryPage:
     """One chosen version with the diff to the one before, what it was made from, and the versions around it.
 
@@ -64,9 +54,8 @@ class SummaryPage:
     newer: int | None
     older: int | None
     spans: tuple[Span, ...]
-    dots: tuple[Dot, ...]
-    path: str
-    defrag_down_pct: float | None
+    sizes: SizeChart | None
+    previous_tokens: int | None
     defrag_tokens: int | None
 
 
@@ -79,8 +68,10 @@ def read_summary_page(session: Session, number: int | None, defrag_tokens: int |
         return None
     text, before, previous = read_texts(session, chosen.revision)
     diff = None if text is None or before is None else compare_words(before, text)
-    sizes = [(one.revision.number, one.revision.tokens, one.revision.kind == "defrag") for one in reversed(versions)]
-    dots, path, line = size_chart(sizes, defrag_tokens)
+    sizes = [
+        Size(one.revision.number, one.revision.tokens, one.revision.kind == "defrag") for one in reversed(versions)
+    ]
+    before_it = next((one.tokens for one in revisions if one.number == previous), None)
     return SummaryPage(
         versions=versions,
         chosen=chosen,
@@ -93,9 +84,8 @@ def read_summary_page(session: Session, number: int | None, defrag_tokens: int |
         newer=newer,
         older=older,
         spans=spans_of(chosen.made_by),
-        dots=dots,
-        path=path,
-        defrag_down_pct=line,
+        sizes=draw_sizes(sizes, defrag_tokens),
+        previous_tokens=before_it,
         defrag_tokens=defrag_tokens,
     )
 
@@ -153,22 +143,3 @@ def spans_of(made_by: CompactionPass | None) -> tuple[Span, ...]:
     return tuple(
         Span(one["first"][0], one["last"][0], one.get("rows"), one.get("tokens")) for one in made_by.exchanges or ()
     )
-
-
-def size_chart(
-    sizes: list[tuple[int, int | None, bool]], defrag_tokens: int | None
-) -> tuple[tuple[Dot, ...], str, float | None]:
-    """Dots and a line in a box of 1,000 by 100, and where the line of the defrag threshold lies."""
-    known = [tokens for _, tokens, _ in sizes if tokens is not None]
-    if not known:
-        return (), "", None
-    top = 1.15 * max(*known, defrag_tokens or 0, 1)
-    step = 100 / max(len(sizes) - 1, 1)
-    labels = max(1, len(sizes) // 7)
-    dots = tuple(
-        Dot(number, round(index * step, 2), round(100 * (1 - tokens / top), 2), is_defrag, index % labels == 0)
-        for index, (number, tokens, is_defrag) in enumerate(sizes)
-        if tokens is not None
-    )
-    path = "M" + "L".join(f"{dot.left_pct * 10:.1f} {dot.down_pct:.1f}" for dot in dots)
-    return dots, path, None if defrag_tokens is None else round(100 * (1 - defrag_tokens / top), 2)

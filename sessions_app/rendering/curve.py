@@ -49,6 +49,11 @@ class Curve:
     last_pct: float | None
     top_pct: float
 
+    @property
+    def last_down_pct(self) -> float | None:
+        """Where the curve ends, in per cent of the height from the top; None where occupancy is unknown."""
+        return None if self.last_pct is None else self.down_pct(self.last_pct)
+
     def left_pct(self, seq: int) -> float:
         """Where an event lies, in per cent of the width."""
         span = self.last_seq - self.first_seq

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django import template
 from django.urls import reverse
-from django.utils.safestring import SafeString
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext, pgettext
 
 from compaction.batch_telemetry import BATCH_PREFIX
@@ -48,6 +50,12 @@ def summary_html(item: SummaryItem) -> SafeString:
     """The text of a live summary, without its frame where the frame is ours."""
     stored = item.row.text.start if item.revision is None or item.revision.text is None else item.revision.text
     return render_markdown(unframed(stored))
+
+
+@register.filter
+def breakable(text: str) -> SafeString:
+    """A path or an identifier that may be broken behind the signs between its words."""
+    return format_html_join(mark_safe("<wbr>"), "{}", ((piece,) for piece in re.split(r"(?<=[/_.:=&?-])(?=\w)", text)))
 
 
 @register.simple_tag

@@ -28,10 +28,16 @@ def scope_title(scope: str) -> str:
 def in_words(text: str) -> SafeString:
     """What the engine says of a setting in the reader's language, with the keys in it, which stand between backticks,
     set as code."""
-    parts = enumerate(gettext(text).split("`"))
+    parts = enumerate(unbroken(gettext(text)).split("`"))
     return format_html_join(
         "", "{}", ((format_html("<code>{}</code>", part) if odd % 2 else part,) for odd, part in parts)
     )
+
+
+@register.filter
+def unbroken(text: str) -> str:
+    """A number and its per cent sign, which stay in one line."""
+    return text.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 @register.filter

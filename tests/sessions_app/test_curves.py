@@ -1,9 +1,12 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sessions_app.pages.occupancy import share_ticks
 from sessions_app.rendering.curve import MAX_POINTS, Point, draw_curve, draw_sparkline, thin_out
 from sessions_app.rendering.gauge import Zone, draw_gauge
 from sessions_app.rendering.rail import Mark, lay_out
+from sessions_app.templatetags.charts import PLOT_HEIGHT, end_label, has_mark
 
 shares = st.one_of(st.none(), st.floats(0, 300, allow_nan=False))
 
@@ -96,3 +99,16 @@ def test_the_current_mark_always_has_its_number():
     assert laid[6].has_label
     assert laid[6].has_narrow_label
     assert sum(mark.has_label for mark in laid) < len(laid)
+
+
+@pytest.mark.parametrize(("share", "side"), [(60.0, "above"), (98.0, "below"), (104.0, "below"), (5.0, "above")])
+def test_the_figure_at_the_end_of_a_curve_keeps_away_from_the_label_of_the_threshold(share, side):
+    curve = draw_curve([Point(1, 0.0), Point(2, share)], 112.0)
+    end = curve.last_down_pct * PLOT_HEIGHT / 100
+    assert (end_label(curve, share_ticks(curve)) > end) is (side == "below")
+
+
+def test_a_legend_says_what_stands_on_the_rail():
+    laid = lay_out(marks_at(10.0, 20.0))
+    assert has_mark(laid, laid[0].icon)
+    assert not has_mark(laid, "batch")

@@ -34,7 +34,7 @@ def a_turn(rows, file, error):
 
 
 def anchors_of(html):
-    part = html[html.index("<tbody>", html.index('id="anchors"')) : html.index('id="sources"')]
+    part = html[html.index("<tbody>", html.index('id="anchors"')) : html.index('id="sources"')].replace("<wbr>", "")
     return re.findall(r"<tr(?P<lost> class=\"is-lost\")?>.*?<code>(.*?)</code>.*?(?:>(row \d+|v\d+)</a>)", part, re.S)
 
 
