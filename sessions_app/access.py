@@ -107,7 +107,9 @@ def get_endpoint_test(user: User, slug: str, test_id: int) -> EndpointTest:
 
 def get_play(user: User, public_id: str) -> Play:
     """The play into a session, with the session and its project, or 404."""
-    plays = Play.objects.filter(session__in=visible_sessions(user)).select_related("session__project", "recorded")
+    plays = Play.objects.filter(session__in=visible_sessions(user)).select_related(
+        "session__project", "recorded__project"
+    )
     return get_object_or_404(plays, session__public_id=storable_id(public_id))
 
 

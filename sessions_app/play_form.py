@@ -12,9 +12,10 @@ from django.utils.translation import gettext_lazy
 
 from sessions_app.models import Play, PlayStatus, Project, Session
 from sessions_app.plays import MOST_ROWS
-from sessions_app.sample_project import PLAYED_WINDOWS_TOKENS, SLUG
+from sessions_app.sample_project import PLAYED_WINDOWS_TOKENS, SETTINGS, SLUG
 from sessions_app.samples.catalogue import NAMES, story_named
 from sessions_app.services.plays import PlaySource
+from sessions_app.session_policy import model_of, overhead_of, window_of
 
 MOST_SESSIONS: Final = 50
 # Each running play keeps the worker busy for a moment every second or so.
@@ -75,13 +76,13 @@ class PlayForm(forms.Form):
         chosen: str = self.cleaned_data["source"]
         if chosen.startswith(SAMPLE_PREFIX):
             return sample_source(chosen.removeprefix(SAMPLE_PREFIX))
-        session = self._sessions.get(public_id=chosen)
+        session = self._sessions.select_related("project").get(public_id=chosen)
         return PlaySource(
             title=session.title or session.public_id,
             recorded=session,
-            model=session.model,
-            window_tokens=session.window_tokens,
-            fixed_overhead_tokens=session.fixed_overhead_tokens,
+            model=model_of(session),
+            window_tokens=window_of(session).context_tokens,
+            fixed_overhead_tokens=overhead_of(session),
         )
 
     def rate_chosen(self) -> float:
@@ -108,3 +109,9 @@ def sample_source(name: str) -> PlaySource:
     story = story_named(name)
     window = PLAYED_WINDOWS_TOKENS.get(name, USUAL_WINDOW_TOKENS)
     return PlaySource(title=story.title, sample=name, model=story.model, window_tokens=window)
+
+
+def original_of_sample(name: str) -> Session:
+    """The sample as it is loaded, for its figures; not to be saved."""
+    project = Project(policy_settings=SETTINGS)
+    return Session(project=project, model=story_named(name).model, window_tokens=PLAYED_WINDOWS_TOKENS.get(name))

@@ -204,6 +204,11 @@ def test_without_a_model_the_page_offers_a_play_whose_charts_move(reader, projec
     first = page.locator(".gauge .big").inner_text()
     play_until(play, turns=5)
     expect(page.locator(".gauge .big")).not_to_have_text(first)
+    for width in (390, 1440):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+        expect(page.get_by_role("button", name="Pause")).to_be_in_viewport()
+        expect(page.locator("#play-stop")).to_be_in_viewport()
     page.get_by_role("button", name="Pause").click()
     expect(page.locator("#play-bar")).to_contain_text("paused")
     expect(page.get_by_role("button", name="Go on")).to_be_visible()

@@ -1,6 +1,7 @@
 """Playing a recorded session live: what is due is appended and finished, and it can be stopped at any time."""
 
 from datetime import UTC, datetime, timedelta
+from html import unescape
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,11 +13,12 @@ from row_builder import COUNTER, assistant, call, result, user
 from compaction.extractive import ExtractiveSummarizer
 from sessions_app import deferring, plays, services
 from sessions_app.finalizing import finalize_turns
-from sessions_app.models import MemberRole, MessageRow, Play, PlayStatus, Session, Turn
-from sessions_app.pages.plays import LATE, read_play
+from sessions_app.models import MemberRole, MessageRow, Play, PlayStatus, Project, Session, Turn
+from sessions_app.pages.plays import LATE, bar_of, read_play
 from sessions_app.play_form import MOST_RUNNING
 from sessions_app.plays import run_play
 from sessions_app.services.plays import PlaySource, cancel_play, pause_play, request_play, resume_play
+from sessions_app.session_policy import overhead_of, window_of
 
 FIRST = datetime(2026, 3, 1, 9, tzinfo=UTC)
 pytestmark = pytest.mark.django_db
@@ -259,3 +261,43 @@ def test_somebody_who_talks_meanwhile_loses_nothing(project, recorded):
     said = texts(play.session_id)
     assert ("user", "and I say this") in said
     assert [one for one in said if one != ("user", "and I say this")] == texts(recorded.pk)
+
+
+def played_by_form(page, source, project):
+    page.post(reverse("plays"), {"source": source, "rate": "100", "project": project.slug})
+    return Play.objects.select_related("session__project", "recorded__project").latest("pk")
+
+
+@pytest.mark.parametrize("said_by", ["the price list", "its project"])
+def test_a_play_has_the_window_and_the_overhead_that_its_original_had_wherever_they_came_from(
+    page, owner, project, recorded, said_by
+):
+    here = services.create_project("here", "Here", owner)
+    Project.objects.filter(pk=here.pk).update(window_tokens=50_000, fixed_overhead_tokens=7)
+    Session.objects.filter(pk=recorded.pk).update(window_tokens=None, fixed_overhead_tokens=None, model="gpt-4o")
+    if said_by == "its project":
+        Project.objects.filter(pk=project.pk).update(window_tokens=90_000)
+    Project.objects.filter(pk=project.pk).update(fixed_overhead_tokens=321)
+    play = played_by_form(page, recorded.public_id, here)
+    original = Session.objects.select_related("project").get(pk=recorded.pk)
+    assert window_of(play.session).context_tokens == window_of(original).context_tokens > 50_000
+    assert overhead_of(play.session) == 321
+    assert bar_of(play).changes == ()
+
+
+def test_what_can_not_be_as_in_the_original_is_shown_with_the_reason(page, owner, recorded):
+    here = services.create_project("here", "Here", owner)
+    services.save_policy(here.pk, {"compression": {"threshold_tokens": 70_000}}, None)
+    Project.objects.filter(pk=here.pk).update(window_tokens=128_000, fixed_overhead_tokens=7)
+    Session.objects.filter(pk=recorded.pk).update(window_tokens=None, fixed_overhead_tokens=None, model=None)
+    play = played_by_form(page, recorded.public_id, here)
+    shown = unescape(page.get(reverse("session", args=[play.session.public_id])).content.decode())
+    assert "window 128,000 tokens instead of unknown (taken from this project)" in shown
+    assert "fixed overhead 7 tokens instead of unknown (taken from this project)" in shown
+    assert "threshold 70,000 tokens instead of unknown (by the settings of this project)" in shown
+
+
+def test_a_sample_with_a_smaller_window_than_its_model_has_says_why(page, project):
+    play = played_by_form(page, "sample:chinese_search", project)
+    assert bar_of(play).changes[0].endswith("(small enough that a short sample has passes)")
+    assert not any("window" in one for one in bar_of(played_by_form(page, "sample:flaky_summarizer", project)).changes)
