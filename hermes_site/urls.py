@@ -9,3 +9,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", health, name="health"),
     path("", include("sessions_app.urls")),
 ]
+
+handler404 = "sessions_app.views.missing.missing"

@@ -16,6 +16,8 @@ from django.shortcuts import get_object_or_404
 
 from sessions_app.models import (
     ApiToken,
+    AuditAction,
+    AuditEntry,
     CompactionPass,
     EndpointTest,
     ImportJob,
@@ -74,9 +76,22 @@ def get_project(user: User, slug: str) -> Project:
     return get_object_or_404(visible_projects(user), slug=slug)
 
 
+class SessionDeleted(Http404):
+    """The session was deleted, and who asks belongs to its project. Strangers are never told."""
+
+
 def get_session(user: User, public_id: str) -> Session:
-    """The session with its project, or 404."""
-    return get_object_or_404(visible_sessions(user).select_related("project"), public_id=storable_id(public_id))
+    """The session with its project, or 404; SessionDeleted for those who could have read it."""
+    found = visible_sessions(user).select_related("project").filter(public_id=storable_id(public_id)).first()
+    if found is not None:
+        return found
+    raise SessionDeleted(public_id) if was_deleted(user, public_id) else Http404("no such session")
+
+
+def was_deleted(user: User, public_id: str) -> bool:
+    """Whether a session of that id was deleted from a project of the user's."""
+    entries = AuditEntry.objects.filter(project__in=visible_projects(user), action=AuditAction.SESSION_DELETED)
+    return entries.filter(subject=public_id).exists()
 
 
 def get_pass(user: User, public_id: str, number: int) -> CompactionPass:

@@ -13,7 +13,7 @@ by HTTP, where access is decided again. Messages:
 A number greater than the last one seen means: fetch everything after the last one seen. `ids` are only a hint; there
 are none when they would be too many. A client that is slow gets one resync instead of what it could not take. Nothing
 heard for two heartbeats means that the connection is dead although nobody said so. Clients have nothing to say; what
-they send is ignored. Close codes: 4404 no such session, or not for you; 1013 try again later.
+they send is ignored. Close codes: 4404 no such session, or not for you; 4410 it was deleted; 1013 try again later.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ from django.http import Http404
 from sessions_app import access
 from sessions_app.live import group_of, live_hub
 from sessions_app.models import Session
-from sessions_app.notifications import UNNUMBERED_KINDS
+from sessions_app.notifications import DELETED_KIND, UNNUMBERED_KINDS
 from sessions_app.queries.logins import is_login_in_force
 from sessions_app.watchers import Watcher
 
 # As HTTP's 404: there is no such session, or not for you.
 CLOSE_NOT_FOUND: Final = 4404
+# As HTTP's 410: it was deleted, and who watches belongs to its project.
+CLOSE_DELETED: Final = 4410
 CLOSE_TRY_AGAIN: Final = 1013
 # A client that waits longer for the hub to listen had better be told that nobody tells it anything.
 HUB_PATIENCE_SECONDS: float = 10.0
@@ -69,6 +71,8 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         await self.accept()
         try:
             await self._enter()
+        except access.SessionDeleted:
+            await self._shut_out(CLOSE_DELETED)
         except Session.DoesNotExist:
             await self._shut_out(CLOSE_NOT_FOUND)
         except (DatabaseError, TimeoutError):
@@ -105,6 +109,9 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
 
     async def session_notice(self, message: dict[str, Any]) -> None:
         """Pass an event on, once: with a shared channel layer each process sends every notice."""
+        if message["kind"] == DELETED_KIND:
+            await self._shut_out(CLOSE_DELETED)
+            return
         if message["kind"] not in UNNUMBERED_KINDS:
             if message["seq"] <= self.seq:
                 return
@@ -129,6 +136,8 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             return None
         try:
             return access.get_session(user, self.scope["url_route"]["kwargs"]["public_id"])
+        except access.SessionDeleted:
+            raise
         except Http404:
             return None
 

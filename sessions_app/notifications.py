@@ -20,7 +20,9 @@ REPLAY_KIND: Final = "replay"
 # About an answer of the main model that comes piece by piece, and about a turn whose end begins or is over.
 ANSWER_KIND: Final = "answer"
 TURN_KIND: Final = "turn"
-UNNUMBERED_KINDS: Final = frozenset({REPLAY_KIND, ANSWER_KIND, TURN_KIND})
+# The session is gone, and with it the numbers of its events.
+DELETED_KIND: Final = "deleted"
+UNNUMBERED_KINDS: Final = frozenset({REPLAY_KIND, ANSWER_KIND, TURN_KIND, DELETED_KIND})
 
 
 @dataclass(frozen=True, slots=True)

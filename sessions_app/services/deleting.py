@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from django.db import connection, transaction
 
 from sessions_app.models import AuditAction, Session
+from sessions_app.notifications import DELETED_KIND, Notice, notify
 from sessions_app.services.audit import THE_SITE, AuditOrigin, record_audit
 from sessions_app.services.locking import lock_sessions
 
@@ -59,15 +60,19 @@ def delete_session(session_id: int, *, origin: AuditOrigin = THE_SITE) -> Deleti
             .values_list("public_id", flat=True)
         )
         _delete(ids)
-        details = (("sessions", str(len(ids))),)
-        record_audit(
-            origin,
-            AuditAction.SESSION_DELETED,
-            project=session.project,
-            subject=session.public_id,
-            details=details,
-        )
+        _tell(session, chain, origin)
     return Deletion(tuple(session.public_id for session in chain), kept)
+
+
+def _tell(chosen: Session, chain: list[Session], origin: AuditOrigin) -> None:
+    """Enter each session that is gone in the audit log, by which its readers are told, and tell open pages at once."""
+    for one in chain:
+        how_many = ("sessions", str(len(chain)))
+        details = (how_many,) if one.pk == chosen.pk else (how_many, ("with", chosen.public_id))
+        record_audit(
+            origin, AuditAction.SESSION_DELETED, project=chosen.project, subject=one.public_id, details=details
+        )
+        notify(Notice(one.pk, one.last_seq, DELETED_KIND))
 
 
 def _chain(session: Session) -> list[Session]:

@@ -18,15 +18,16 @@ const LISTEN_EVERY_MS = 5_000;
 const ANSWER_WITHIN_MS = 30_000;
 // After a broken connection of the site all pages are told to catch up, and should not do so in the same moment.
 const RESYNC_WITHIN_MS = 1_000;
-// Codes after which trying again can't help: no such session, not logged in, not allowed.
+// Codes after which trying again can't help: no such session, deleted, not logged in, not allowed.
 const TERMINAL = new Map([
   [4401, "denied"],
   [4403, "denied"],
   [4404, "ended"],
+  [4410, "deleted"],
   [401, "denied"],
   [403, "denied"],
   [404, "ended"],
-  [410, "ended"],
+  [410, "deleted"],
 ]);
 
 // How long to wait before the next attempt. Full jitter: the pages that lost one server must not come back at once.
@@ -114,9 +115,11 @@ export class LiveConnection {
   }
 
   end(state) {
+    if (this.isOver) return;
     this.isOver = true;
     this.pause();
     this.badge.show(state);
+    sayOver(state);
   }
 
   cutOff() {
@@ -138,6 +141,20 @@ export class LiveConnection {
     this.failures = 0;
     this.open();
   }
+}
+
+// Why nothing moves any more, where the reader is, with the way back. What asks again and again has nothing to ask for.
+function sayOver(state) {
+  for (const part of document.querySelectorAll('[hx-trigger^="every"]')) {
+    const still = part.cloneNode(true);
+    still.removeAttribute("hx-trigger");
+    still.removeAttribute("hx-get");
+    part.replaceWith(still);
+  }
+  const note = document.getElementById("page-over");
+  if (!note) return;
+  note.querySelector("span").textContent = note.dataset[state];
+  note.hidden = false;
 }
 
 export class LivePage {

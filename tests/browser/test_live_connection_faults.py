@@ -9,6 +9,7 @@ from story import tell_story, user
 
 from sessions_app import live
 from sessions_app.models import ProjectMember
+from sessions_app.services import delete_session
 
 pytestmark = pytest.mark.django_db(transaction=True)
 BADGE = "#connection"
@@ -93,6 +94,19 @@ def test_an_answer_that_says_no_for_good_ends_the_connection_with_a_word(watchin
     assert len(asked) == before == 1
     assert len(sockets.opened) == 1
     expect(page.locator(BADGE)).to_have_text("live updates have ended")
+
+
+@pytest.mark.parametrize("is_hidden", [False, True])
+def test_a_page_of_a_session_that_is_deleted_elsewhere_says_so_and_leads_to_the_list(watching, story, is_hidden):
+    page = watching
+    show_or_hide(page, is_hidden)
+    delete_session(story.session.pk)
+    show_or_hide(page, False)
+    expect(page.locator(BADGE)).to_have_text("deleted")
+    expect(page.get_by_role("alert")).to_contain_text("This session was deleted.")
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    page.get_by_role("alert").get_by_role("link", name="Go to the sessions").click()
+    expect(page.get_by_role("heading", name="Sessions", exact=True)).to_be_visible()
 
 
 def test_a_login_that_has_ended_ends_the_connection_with_a_word(watching, reader, sockets, story):

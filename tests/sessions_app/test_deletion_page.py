@@ -45,7 +45,8 @@ def test_an_owner_who_types_the_id_deletes_it(project, session):
     assert answer.redirect_chain == [("/", 302)]
     assert f"Session {session.public_id} is deleted." in answer.content.decode()
     assert not Session.objects.exists() and not MessageRow.objects.exists()
-    assert client.get(f"/s/{session.public_id}/delete/").status_code == 404
+    gone = client.get(f"/s/{session.public_id}/delete/")
+    assert gone.status_code == 410 and "This session was deleted" in gone.content.decode()
 
 
 def test_another_word_deletes_nothing_and_comes_back_with_its_reason(project, session):
@@ -61,3 +62,12 @@ def test_nobody_else_can(project, session, role, status):
     client = client_of(project if role else None, role)
     assert client.post(f"/s/{session.public_id}/delete/", {"typed": session.public_id}).status_code == status
     assert Session.objects.filter(pk=session.pk).exists()
+
+
+def test_those_who_could_read_it_are_told_that_it_was_deleted_and_strangers_are_not(project, session):
+    viewer, stranger = client_of(project, MemberRole.VIEWER), client_of(None, None)
+    services.delete_session(session.pk)
+    for path in ("", "passes/", "events/?tab=transcript&after=0", "export/"):
+        assert viewer.get(f"/s/{session.public_id}/{path}").status_code == 410
+        assert stranger.get(f"/s/{session.public_id}/{path}").status_code == 404
+    assert viewer.get("/s/never-there/").status_code == 404
