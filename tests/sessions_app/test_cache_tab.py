@@ -215,3 +215,19 @@ def test_strangers_find_no_cache_tab(session):
     stranger.force_login(User.objects.create_user("nobody"))
     for path in ("cache/", "cache.csv"):
         assert stranger.get(f"/s/{session.public_id}/{path}").status_code == 404
+
+
+def test_every_figure_of_the_tab_has_its_unit(client, session, rows):
+    talk(rows, 8)
+    absorb_oldest(rows)
+    talk(rows, 1)
+    address = f"/s/{session.public_id}/cache/?table=anthropic-5m"
+    sums = re.findall(r"(?s)<dt>([^<]+)</dt>\s*<dd>(.*?)</dd>", page(client, address).partition('class="sums"')[2])
+    assert len(sums) == 5
+    assert [name for name, told in sums if "tokens" not in told] == []
+    for view, without_unit in (("passes", {"#", "Earned back after", "Cached share of later requests"}), ("requests", {})):
+        html = page(client, f"{address}&view={view}").partition('id="cache-table"')[2]
+        heads = set(re.findall(r"<th [^>]*>([^<]*)</th>", html)) - {"Answered by", "When"} - set(without_unit)
+        labels = set(re.findall(r'data-l="([^"]*)"', html)) - {"When"} - set(without_unit)
+        assert heads and labels
+        assert [one for one in heads | labels if "tokens" not in one] == []
