@@ -209,7 +209,8 @@ class SourceSession:
 class ImportReport:
     """Problems met while reading one file, collected as reading goes on.
 
-    All problems are counted by kind; the first `keep` of each kind are kept with their line and detail.
+    All problems are counted by kind, those whose line was skipped once more by themselves; the first `keep` of each
+    kind are kept with their line and detail.
     """
 
     path: str
@@ -217,6 +218,7 @@ class ImportReport:
     keep: int = 200
     lines: int = 0
     counts: dict[ProblemKind, int] = field(default_factory=dict)
+    skipped_counts: dict[ProblemKind, int] = field(default_factory=dict)
     skipped_lines: int = 0
     problems: list[Problem] = field(default_factory=list)
 
@@ -224,6 +226,8 @@ class ImportReport:
         """Count `problem`, and keep it while there is room for its kind."""
         seen = self.counts.get(problem.kind, 0)
         self.counts[problem.kind] = seen + 1
-        self.skipped_lines += problem.skipped
+        if problem.skipped:
+            self.skipped_counts[problem.kind] = self.skipped_counts.get(problem.kind, 0) + 1
+            self.skipped_lines += 1
         if seen < self.keep:
             self.problems.append(problem)

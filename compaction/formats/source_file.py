@@ -27,11 +27,15 @@ _READ_ERRORS = (OSError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplem
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """`path` on disk; `entry` is the name inside the archive at `path`. `refusal` says why it must not be read."""
+    """`path` on disk; `entry` is the name inside the archive at `path`. `refusal` says why it must not be read.
+
+    left_out: names of entries of the same archive that nobody looks at, told with the last of its files.
+    """
 
     path: Path
     entry: str | None = None
     refusal: str = ""
+    left_out: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:

@@ -2,7 +2,8 @@
 
 What must not be read is given out with its refusal, never dropped: a symbolic link, a pipe or device, a name that
 climbs out of the archive, an encrypted entry, an entry that is too large or packed too tightly, an archive with too
-much in it. Files that are read together with another one in the list (sub-agents of a session) are left out.
+much in it. Files that are read together with another one in the list (sub-agents of a session) are left out. Entries
+of an archive whose names are no transcript's are not looked at, and named with the last of its files.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import stat
 import zipfile
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from compaction.formats.claude_agents import without_claimed
@@ -38,7 +40,7 @@ def iter_source_paths(paths: Iterable[str | Path]) -> Iterator[SourceFile]:
         elif path.exists() and not path.is_file():
             yield SourceFile(path, refusal=_NOT_REGULAR)
         elif zipfile.is_zipfile(path):
-            yield from without_claimed(list(_archive(path)))
+            yield from _archive(path)
         elif _is_cut_archive(path):
             yield SourceFile(path, refusal=CUT_ARCHIVE)
         else:
@@ -87,8 +89,11 @@ def _archive(path: Path) -> Iterator[SourceFile]:
     if refusal := _refusal_of_archive(entries):
         yield SourceFile(path, refusal=refusal)
         return
-    found = [file for entry in sorted(entries, key=lambda entry: entry.filename) for file in _entry(path, entry)]
-    yield from found or [SourceFile(path, refusal=NO_TRANSCRIPT)]
+    entries.sort(key=lambda entry: entry.filename)
+    found = list(without_claimed([file for entry in entries for file in _entry(path, entry)]))
+    *others, last = found or [SourceFile(path, refusal=NO_TRANSCRIPT)]
+    yield from others
+    yield replace(last, left_out=tuple(entry.filename for entry in entries if _is_left_out(entry)))
 
 
 def _entry(path: Path, entry: zipfile.ZipInfo) -> Iterator[SourceFile]:
@@ -96,6 +101,12 @@ def _entry(path: Path, entry: zipfile.ZipInfo) -> Iterator[SourceFile]:
         yield SourceFile(path, entry.filename, refusal)
     elif _is_transcript_name(entry.filename):
         yield SourceFile(path, entry.filename)
+
+
+def _is_left_out(entry: zipfile.ZipInfo) -> bool:
+    """Whether an entry's name is no transcript's, and none of what is read beside one."""
+    is_beside = entry.filename.endswith(".meta.json")
+    return not (is_beside or _refusal(entry) or _is_transcript_name(entry.filename))
 
 
 def _refusal_of_archive(entries: list[zipfile.ZipInfo]) -> str:

@@ -41,7 +41,7 @@ def import_files(
 
 def import_file(file: SourceFile, project: Project, counter: TokenCounter, format_name: str = "auto") -> FileImport:
     """Import all sessions of one file."""
-    outcome = FileImport(ImportReport(file.label))
+    outcome = FileImport(ImportReport(file.label), left_out=file.left_out)
     try:
         for source in open_source(file, format=format_name, report=outcome.report):
             outcome.sessions.append(import_session(project, source, counter))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from compaction.formats.events import ImportReport, Problem
+
+MOST_LEFT_OUT_NAMES: Final = 50
 
 
 @dataclass(slots=True)
@@ -49,11 +51,15 @@ class SessionImport:
 
 @dataclass(slots=True)
 class FileImport:
-    """One file. `error` says in one line why nothing, or nothing more, could be read; empty when all was read."""
+    """One file. `error` says in one line why nothing, or nothing more, could be read; empty when all was read.
+
+    left_out: names of entries of its archive that nobody looked at, told with the archive's last file.
+    """
 
     report: ImportReport
     sessions: list[SessionImport] = field(default_factory=list)
     error: str = ""
+    left_out: tuple[str, ...] = ()
 
     def to_mapping(self) -> dict[str, Any]:
         """The whole outcome as JSON data."""
@@ -62,6 +68,7 @@ class FileImport:
             "error": self.error,
             **report_mapping(self.report),
             "sessions": [session.to_mapping() for session in self.sessions],
+            "left_out": {"names": list(self.left_out[:MOST_LEFT_OUT_NAMES]), "total": len(self.left_out)},
         }
 
 
@@ -72,6 +79,7 @@ def report_mapping(report: ImportReport) -> Mapping[str, Any]:
         "lines": report.lines,
         "skipped_lines": report.skipped_lines,
         "counts": {kind.value: count for kind, count in report.counts.items()},
+        "skipped_counts": {kind.value: count for kind, count in report.skipped_counts.items()},
         "problems": [problem_mapping(problem) for problem in report.problems],
     }
 

@@ -1,8 +1,9 @@
-"""Imports that a person started on the import page, with their progress and what came of each file."""
+"""Imports with their progress and what came of each file: of the import page, and of the command line."""
 
 from django.conf import settings
 from django.db import models
 
+from sessions_app.models.audit import AuditSource
 from sessions_app.models.projects import Project
 
 
@@ -15,10 +16,15 @@ class JobStatus(models.TextChoices):
 
 
 class ImportJob(models.Model):
-    """One upload. files: a list of {name, path, size_bytes}; report: a list with one entry per file."""
+    """One upload, or one call of the command, which is entered when it is over.
+
+    files: a list of {name, path, size_bytes}; path is empty for what the command read where it lies. report: a list
+    with one entry per file, of very many files only of the first. source: where the wish came from.
+    """
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="import_jobs", db_index=False)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    source = models.CharField(max_length=10, default=AuditSource.PAGE.value, db_default=AuditSource.PAGE.value)
     files = models.JSONField(default=list)
     format = models.CharField(max_length=40, default="auto")
     status = models.CharField(max_length=10, choices=JobStatus.choices, default=JobStatus.QUEUED)

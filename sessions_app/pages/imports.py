@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 from sessions_app.models import ImportJob, JobStatus, Project
 
 NEWEST_JOBS = 20
+ENTRY_MARK = ": "
 SKIP_WORDS = {
     "unparsable_line": gettext_lazy("not JSON"),
     "truncated_last_line": gettext_lazy("the last line is cut off"),
@@ -63,16 +64,28 @@ class SessionOutcome:
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """What came of one file. error: why nothing, or nothing more, could be read; empty when all was read."""
+    """What came of one file. error: why nothing, or nothing more, could be read; empty when all was read.
+
+    skipped: of the lines that were skipped, adding up to skipped_lines; oddities: of those that were kept all the same.
+    left_out: names of files of its archive that nobody looked at, so many in all.
+    """
 
     name: str
     error: str
     format: str
     lines: int
     skipped_lines: int
-    counts: tuple[ProblemCount, ...]
+    skipped: tuple[ProblemCount, ...]
+    oddities: tuple[ProblemCount, ...]
+    left_out: tuple[str, ...]
+    left_out_total: int
     problems: tuple[ProblemLine, ...]
     sessions: tuple[SessionOutcome, ...]
+
+    @property
+    def archive(self) -> str:
+        """The name of the archive that the file lies in, else its own. Its entries are called "archive.zip: entry"."""
+        return self.name.partition(ENTRY_MARK)[0]
 
     @property
     def rows_added(self) -> int:
@@ -102,6 +115,11 @@ class ImportPage:
     def unread_files(self) -> int:
         """How many files have an error and gave no session."""
         return sum(bool(file.error and not file.sessions) for file in self.files)
+
+    @property
+    def unlisted_files(self) -> int:
+        """How many files were read whose outcome is not kept."""
+        return max(self.job.progress_done - len(self.files), 0) if self.is_over else 0
 
     @property
     def sessions_total(self) -> int:
@@ -137,25 +155,42 @@ def waiting_names(job: ImportJob) -> tuple[str, ...]:
     """The uploads of which nothing was read so far."""
     if job.status not in (JobStatus.QUEUED, JobStatus.RUNNING):
         return ()
-    # An entry of an archive is called "archive.zip: entry".
-    begun = {name for one in job.report or () for name in (one["path"], one["path"].partition(": ")[0])}
+    begun = {name for one in job.report or () for name in (one["path"], one["path"].partition(ENTRY_MARK)[0])}
     return tuple(file["name"] for file in job.files if file["name"] not in begun)
 
 
 def file_outcome(stored: Mapping[str, Any]) -> FileOutcome:
     """The outcome of a file as it was stored."""
+    left_out = stored.get("left_out") or {}
+    skipped = skipped_counts(stored)
     return FileOutcome(
         name=stored.get("path", ""),
         error=stored.get("error", ""),
         format=stored.get("format", "") or "",
         lines=stored.get("lines", 0) or 0,
         skipped_lines=stored.get("skipped_lines", 0) or 0,
-        counts=tuple(
-            ProblemCount(str(SKIP_WORDS.get(kind, kind)), count) for kind, count in (stored.get("counts") or {}).items()
+        skipped=problem_counts(skipped),
+        oddities=problem_counts(
+            {kind: count - skipped.get(kind, 0) for kind, count in (stored.get("counts") or {}).items()}
         ),
+        left_out=tuple(left_out.get("names") or ()),
+        left_out_total=left_out.get("total", 0),
         problems=tuple(problem_line(one) for one in stored.get("problems") or ()),
         sessions=tuple(session_outcome(one) for one in stored.get("sessions") or ()),
     )
+
+
+def skipped_counts(stored: Mapping[str, Any]) -> dict[str, int]:
+    """How many lines of each kind were skipped; where that was not counted yet, all of a kind like its first ones."""
+    told = stored.get("skipped_counts")
+    if told is not None:
+        return dict(told)
+    kinds = {one.get("kind") for one in stored.get("problems") or () if one.get("skipped", True)}
+    return {kind: count for kind, count in (stored.get("counts") or {}).items() if kind in kinds}
+
+
+def problem_counts(counts: Mapping[str, int]) -> tuple[ProblemCount, ...]:
+    return tuple(ProblemCount(str(SKIP_WORDS.get(kind, kind)), count) for kind, count in counts.items() if count)
 
 
 def session_outcome(stored: Mapping[str, Any]) -> SessionOutcome:

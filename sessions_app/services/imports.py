@@ -59,6 +59,40 @@ def request_import(
     return job
 
 
+@dataclass(frozen=True, slots=True)
+class ImportEnded:
+    """How an import of the command line ended. report: outcomes of its first files, of so many in all."""
+
+    status: JobStatus
+    report: Sequence[dict[str, Any]]
+    files: int
+    error: str = ""
+
+
+def enter_import(project: Project, files: Sequence[UploadedFile], ended: ImportEnded, origin: AuditOrigin) -> ImportJob:
+    """An import that is over, made by a command, with its entry in the audit log."""
+    with transaction.atomic():
+        job = ImportJob.objects.create(
+            project=project,
+            source=origin.source,
+            files=storable_json([asdict(file) for file in files]),
+            status=ended.status,
+            progress_done=ended.files,
+            progress_total=ended.files,
+            report=storable_json(list(ended.report)),
+            error=storable_text(ended.error),
+            finished_at=timezone.now(),
+        )
+        record_audit(
+            origin,
+            AuditAction.IMPORT_REQUESTED,
+            project=project,
+            subject=f"import {job.pk}",
+            details=(("files", str(ended.files)),),
+        )
+    return job
+
+
 def begin_import(job: ImportJob) -> None:
     """Note that the job runs, from its first file on."""
     job.status, job.started_at, job.progress_done, job.report = JobStatus.RUNNING, timezone.now(), 0, []

@@ -64,7 +64,7 @@ def test_an_import_shows_each_file_with_what_was_skipped_and_why(reader, project
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.locator("#job")).to_contain_text("waiting")
     work()
-    expect(page.locator("#job")).to_contain_text("2 of 2 files read")
+    expect(page.locator("#job")).to_contain_text("2 of 2 files done")
     notes = page.locator(".file", has_text="notes.jsonl")
     expect(notes).to_contain_text("2 lines skipped")
     notes.locator("details summary").click()

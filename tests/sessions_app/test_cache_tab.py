@@ -225,7 +225,10 @@ def test_every_figure_of_the_tab_has_its_unit(client, session, rows):
     sums = re.findall(r"(?s)<dt>([^<]+)</dt>\s*<dd>(.*?)</dd>", page(client, address).partition('class="sums"')[2])
     assert len(sums) == 5
     assert [name for name, told in sums if "tokens" not in told] == []
-    for view, without_unit in (("passes", {"#", "Earned back after", "Cached share of later requests"}), ("requests", {})):
+    for view, without_unit in (
+        ("passes", {"#", "Earned back after", "Cached share of later requests"}),
+        ("requests", {}),
+    ):
         html = page(client, f"{address}&view={view}").partition('id="cache-table"')[2]
         heads = set(re.findall(r"<th [^>]*>([^<]*)</th>", html)) - {"Answered by", "When"} - set(without_unit)
         labels = set(re.findall(r'data-l="([^"]*)"', html)) - {"When"} - set(without_unit)

@@ -12,10 +12,11 @@ from django.core.management.base import BaseCommand, CommandError
 from compaction.formats.events import Problem
 from compaction.tokens import counter_named
 from compaction.vocabulary import VocabularyMissing
+from sessions_app.import_jobs import note_import
 from sessions_app.importing import FileImport, SessionImport, import_paths
-from sessions_app.models import AuditAction, Project
+from sessions_app.models import Project
 from sessions_app.origins import command_origin
-from sessions_app.services import default_project, record_audit
+from sessions_app.services import default_project
 
 BAD_INPUT_STATUS = 2
 # How many lines of one kind of problem are named before the rest is only counted.
@@ -50,26 +51,27 @@ class Command(BaseCommand):
         except (ValueError, VocabularyMissing) as error:
             raise _bad_input(str(error)) from error
         project = _project(options["project"])
-        outcomes = self._import(paths, project, counter, options)
-        record_audit(
-            command_origin("import_sessions"),
-            AuditAction.IMPORT_REQUESTED,
-            project=project,
-            details=(("files", str(len(outcomes))),),
-        )
+        outcomes: list[FileImport] = []
+        is_whole = False
+        try:
+            self._import(paths, project, counter, options, outcomes)
+            is_whole = True
+        finally:
+            if outcomes:
+                note_import(project, paths, outcomes, command_origin("import_sessions"), is_whole=is_whole)
         failed = [outcome for outcome in outcomes if outcome.error]
         if failed:
             raise _bad_input(failure_text(failed, len(outcomes), is_told=not options["as_json"]))
 
-    def _import(self, paths: list[Path], project: Project, counter: Any, options: dict[str, Any]) -> list[FileImport]:
-        outcomes = []
+    def _import(
+        self, paths: list[Path], project: Project, counter: Any, options: dict[str, Any], outcomes: list[FileImport]
+    ) -> None:
         for outcome in import_paths(paths, project, counter, options["format"]):
             text = json.dumps(outcome.to_mapping(), ensure_ascii=False) if options["as_json"] else file_text(outcome)
             self.stdout.write(text)
             outcomes.append(outcome)
         if not outcomes:
             raise _bad_input("there is no transcript file in " + ", ".join(str(path) for path in paths))
-        return outcomes
 
 
 def _bad_input(message: str) -> CommandError:
@@ -103,6 +105,8 @@ def file_text(outcome: FileImport) -> str:
     for kind, count in report.counts.items():
         named = [problem for problem in report.problems if problem.kind is kind]
         lines.append(f"  {count:,} {kind.value.replace('_', ' ')}{_places(named, count)}")
+    if outcome.left_out:
+        lines.append(f"  {len(outcome.left_out):,} left out by name: {', '.join(outcome.left_out[:LINES_SHOWN])}")
     for session in outcome.sessions:
         lines += [f"  note: {problem.detail}" for problem in session.problems]
     return "\n".join(lines)
