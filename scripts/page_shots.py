@@ -129,7 +129,7 @@ SHOTS: Final = (
     Shot("replay-database", "/s/{short}/replay/1/6/"),
     Shot("replay-telemetry", "/s/{short}/replay/1/7/"),
     Shot("replay-failed", "/s/{short}/replay/{failed}/4/"),
-    Shot("next-pass", "/s/{short}/next/5/?with=extractive"),
+    Shot("next-pass", "/s/{short}/next/5/?kind=micro&with=extractive"),
     Shot("next-pass-without-reply", "/s/{short}/next/"),
     Shot("act", "/s/{short}/act/"),
     Shot("delete-session", "/s/{short}/delete/"),

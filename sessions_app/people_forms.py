@@ -14,7 +14,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.validators import UnicodeUsernameValidator
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from compaction.endpoints.stored_key import origin_of
@@ -39,8 +39,8 @@ TOKEN_LIFETIMES: Final = (
     ("", _("until it is revoked")),
 )
 SCOPES: Final = (
-    (TokenScope.READ.value, _("read")),
-    (TokenScope.WRITE.value, _("read and write")),
+    (TokenScope.READ.value, pgettext_lazy("token", "read")),
+    (TokenScope.WRITE.value, pgettext_lazy("token", "read and write")),
 )
 
 

@@ -6,7 +6,7 @@ import logging
 from functools import lru_cache
 
 from compaction.tokens import RoughCounter, TiktokenCounter, TokenCounter
-from compaction.vocabulary import VocabularyMissing
+from compaction.vocabulary import VOCABULARY, VocabularyMissing, is_vocabulary_installed
 
 logger = logging.getLogger(__name__)
 
@@ -19,3 +19,9 @@ def site_counter() -> TokenCounter:
     except VocabularyMissing as error:
         logger.warning("tokens are estimated: %s", error)
         return RoughCounter()
+
+
+@lru_cache(maxsize=1)
+def exact_counter_name() -> str | None:
+    """The name of the exact counter, without the seconds it takes to load; None where tokens are estimated."""
+    return VOCABULARY if is_vocabulary_installed() else None

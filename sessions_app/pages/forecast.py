@@ -133,12 +133,18 @@ def waiting_sentence(outlook: Outlook, plan: Nothing) -> SafeString:
             return say(_("No micro pass now: {}."), plan.reason)
 
 
+def unknown_occupancy(model: str | None) -> SafeString:
+    if not model:
+        text = _("Occupancy is **unknown** and no batch runs by itself: neither the model nor its window is known.")
+        return say(text)
+    text = _("Occupancy is **unknown** and no batch runs by itself: nobody has said how large the window of {} is.")
+    return say(text, model)
+
+
 def batch_sentences(session: Session, outlook: Outlook) -> Iterator[Sentence]:
     threshold = outlook.threshold.tokens
     if threshold is None:
-        model = session.model or _("unknown")
-        text = _("Occupancy is **unknown** and no batch runs by itself: nobody has said how large the window of {} is.")
-        yield Sentence(say(text, model))
+        yield Sentence(unknown_occupancy(session.model))
         return
     if not outlook.policy.runs_batch:
         yield Sentence(say(_("Batch compaction is **off**; the window ends the session.")), is_warning=True)

@@ -15,10 +15,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, pgettext
 
+from compaction.cache_prices import shipped_price_table
 from sessions_app.access import may_write
 from sessions_app.languages import other_languages
 from sessions_app.models import Project
 from sessions_app.themes import next_theme_after, theme_of
+from sessions_app.token_counting import exact_counter_name
 
 register = template.Library()
 
@@ -139,6 +141,21 @@ def size_bytes(value: int | None) -> str:
     if value < 1_000_000:
         return f"{value / 1e3:,.1f} kB"
     return f"{value / 1e6:,.1f} MB" if value < 1_000_000_000 else f"{value / 1e9:,.1f} GB"
+
+
+@register.simple_tag
+def counted_with() -> str:
+    """With what this site counts tokens."""
+    name = exact_counter_name()
+    if name is None:
+        return gettext("Tokens are estimated")
+    return gettext("Tokens counted with %(counter)s") % {"counter": name}
+
+
+@register.simple_tag
+def prices_date() -> str:
+    """When the prices that ship with the site were read: year and month."""
+    return shipped_price_table().as_of
 
 
 @register.simple_tag

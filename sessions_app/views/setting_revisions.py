@@ -25,7 +25,8 @@ def setting_revisions(request: PageRequest, slug: str) -> HttpResponse:
     project = get_project(request.user, slug)
     number = revision_number(request.GET.get("before", ""))
     context = {"section": "projects", "project": project, "page": read_revisions(project, number)}
-    return render(request, "settings/revisions.html", context | {"is_first": number is None})
+    context |= {"is_first": number is None, "may_change": may_manage(request.user, project)}
+    return render(request, "settings/revisions.html", context)
 
 
 def revision_number(text: str) -> int | None:

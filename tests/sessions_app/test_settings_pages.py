@@ -10,6 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from row_builder import RowBuilder
 
+from compaction.cache_prices import shipped_price_table
 from sessions_app import services
 from sessions_app.models import MemberRole, PolicyRevision, PolicyTrial, Project
 from sessions_app.pages.setting_advice import is_reasoning_model
@@ -371,6 +372,22 @@ def test_a_page_without_scripts_shows_the_preview_by_a_button_and_keeps_what_was
     assert "batch at 360,000 tokens" in text_of(response)
     assert field(response, THRESHOLD) == "0.6"
     assert newest(project).number == 1
+
+
+def test_the_foot_tells_the_counter_of_this_site_and_the_date_of_its_prices(client, project, monkeypatch):
+    foot = text_of(client.get(URL)).rpartition("Times in ")[2]
+    assert "Tokens counted with o200k_base" in foot
+    assert f"Prices as of {shipped_price_table().as_of}" in foot
+    monkeypatch.setattr("sessions_app.templatetags.site.exact_counter_name", lambda: None)
+    assert "Tokens are estimated" in text_of(client.get(URL))
+
+
+def test_only_owners_are_offered_to_go_back_to_a_revision(client, project):
+    save(client, **{THRESHOLD: "0.6"})
+    editor = person(project, MemberRole.EDITOR, name="edda")
+    for page in (URL, f"{URL}revisions/"):
+        assert "revert to this" in text_of(client.get(page))
+        assert "revert to this" not in text_of(editor.get(page))
 
 
 def test_an_unknown_window_is_said_to_be_unknown(client, project):
