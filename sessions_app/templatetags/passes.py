@@ -36,6 +36,9 @@ _LINE_PREFIXES = {
     PassKind.PRUNE: PRUNE_PREFIX,
 }
 
+# Behind a sign that joins words: "a/b", "a_b", "a.b", but not within "1.5" or "__a__".
+_BETWEEN_WORDS = re.compile(r"(?<=[/:=&?-])(?=\w)|(?<=\.)(?=[^\W\d])|(?<=[^\W_]_)(?=[^\W_])")
+
 register.filter("pass_icon", pass_words.icon_of)
 register.filter("pass_kind", pass_words.kind_words)
 register.filter("pass_outcome", pass_words.outcome_words)
@@ -55,7 +58,7 @@ def summary_html(item: SummaryItem) -> SafeString:
 @register.filter
 def breakable(text: str) -> SafeString:
     """A path or an identifier that may be broken behind the signs between its words."""
-    return format_html_join(mark_safe("<wbr>"), "{}", ((piece,) for piece in re.split(r"(?<=[/_.:=&?-])(?=\w)", text)))
+    return format_html_join(mark_safe("<wbr>"), "{}", ((piece,) for piece in _BETWEEN_WORDS.split(text)))
 
 
 @register.simple_tag

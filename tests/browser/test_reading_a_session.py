@@ -228,3 +228,29 @@ def test_the_chart_can_be_kept_as_a_picture(reader, story):
         page.get_by_role("button", name="PNG").click()
     assert kept.value.suggested_filename == f"occupancy-{story.session.public_id}.png"
     assert Path(kept.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+def test_on_paper_a_transcript_is_its_content_in_the_light_theme(open_reader, story):
+    reader = open_reader(color_scheme="dark")
+    reader.visit(f"{story.path}?open=all")
+    page = reader.page
+    page.emulate_media(media="print", color_scheme="dark")
+    for control in ("#row-tools", "#find", ".pass-replay", ".topbar", ".s-side"):
+        expect(page.locator(control).first).to_be_hidden()
+    expect(page.locator("#p1 .row").first).to_be_visible()
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(28, 29, 32)"
+    cut = "all => all.filter((one) => one.scrollHeight > one.clientHeight + 1).length"
+    assert page.locator(".sum-text, .out").evaluate_all(cut) == 0
+
+
+def test_what_an_edit_leaves_stands_at_the_same_height_on_both_sides_and_once_on_a_phone(reader, story):
+    page = reader.page
+    reader.visit(f"{story.path}replay/1/5/")
+    copies = page.locator(".cell.is-same")
+    tops = "cells => cells.map(cell => cell.offsetTop - cell.previousElementSibling.offsetTop)"
+    assert copies.count() > 0
+    assert set(copies.evaluate_all(tops)) == {0}
+    page.set_viewport_size({"width": 390, "height": 900})
+    expect(copies.first).to_be_hidden()
+    expect(page.locator(".out-row").first).to_be_visible()
+    expect(page.locator(".in-row").first).to_be_visible()
