@@ -17,16 +17,16 @@ from django.utils.translation import get_language, gettext
 from sessions_app.pages.flow import GroupItem, Key, RowItem
 from sessions_app.pages.row_source import SourceRow
 from sessions_app.pages.row_view import RowView
-from sessions_app.templatetags.site import number
+from sessions_app.templatetags.site import can_write, number
 
 register = template.Library()
 
 _PERMALINK: Final = '<a class="row-id" href="{}?row={}#{}" data-permalink title="{}">{}</a>'
+_BRANCH: Final = '<a class="row-raw" href="{{1}}?seq={{2}}#branch" title="{}">{}</a>'
 _FOOT: Final = (
-    '<span class="row-tok"><span class="row-acts"><a class="row-raw" href="{{}}" title="{}">{}</a>'
-    '<a class="row-raw" href="{{}}?seq={{}}#branch" title="{}">{}</a>'
+    '<span class="row-tok"><span class="row-acts"><a class="row-raw" href="{{0}}" title="{}">{}</a>{}'
     '<button class="word row-raw" type="button" hidden data-copy-row data-copied="{}">{}</button></span>'
-    "<span>{{}}</span></span>"
+    "<span>{{3}}</span></span>"
 )
 
 
@@ -50,7 +50,7 @@ def row_foot(context: dict[str, Any], view: RowView) -> SafeString:
     """What can be done with a row, and what it costs."""
     public_id, prefix = context["session"].public_id, get_script_prefix()
     return format_html(
-        _foot_in(get_language()),
+        _foot_in(get_language(), can_write(context, context["session"].project)),
         row_address("row_raw", public_id, view.row, prefix),
         session_address("actions", public_id, prefix),
         view.row.born_seq,
@@ -59,17 +59,17 @@ def row_foot(context: dict[str, Any], view: RowView) -> SafeString:
 
 
 @lru_cache(maxsize=16)
-def _foot_in(language: str | None) -> str:
+def _foot_in(language: str | None, may_branch: bool) -> str:
     """The foot with its words in the language that is active, and with fields for what differs from row to row."""
-    words = (
-        gettext("The row as JSON"),
-        gettext("raw"),
-        gettext("A new session that begins with what the model saw when this row had come"),
-        gettext("branch"),
-        gettext("copied"),
-        gettext("copy"),
-    )
-    return format_html(_FOOT, *(word.replace("{", "{{").replace("}", "}}") for word in words))
+    whole = gettext("A new session that begins with what the model saw when this row had come")
+    branch = format_html(_BRANCH, _plain(whole), _plain(gettext("branch"))) if may_branch else ""
+    raw, copy = (gettext("The row as JSON"), gettext("raw")), (gettext("copied"), gettext("copy"))
+    return format_html(_FOOT, *map(_plain, raw), branch, *map(_plain, copy))
+
+
+def _plain(word: str) -> str:
+    """A word in which nothing is taken for a field."""
+    return word.replace("{", "{{").replace("}", "}}")
 
 
 def joined(key: Key) -> str:

@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, pgettext
 
 from compaction.cache_prices import shipped_price_table
-from sessions_app.access import may_write
+from sessions_app.access import may_manage, may_write, writable_projects
 from sessions_app.languages import other_languages
 from sessions_app.models import Project
 from sessions_app.themes import next_theme_after, theme_of
@@ -56,8 +56,24 @@ def zone_name() -> str:
 
 @register.simple_tag(takes_context=True)
 def can_write(context: dict[str, Any], project: Project) -> bool:
-    """Whether the reader may change the project, for controls that only then make sense."""
-    return may_write(context["request"].user, project)
+    """Whether the reader may change the project, for controls that only then make sense. Asked once for a page."""
+    request = context["request"]
+    known: dict[int, bool] = request.__dict__.setdefault("writable_projects", {})
+    if project.pk not in known:
+        known[project.pk] = may_write(request.user, project)
+    return known[project.pk]
+
+
+@register.simple_tag(takes_context=True)
+def can_write_somewhere(context: dict[str, Any]) -> bool:
+    """Whether there is a project to which the reader may add sessions."""
+    return writable_projects(context["request"].user).exists()
+
+
+@register.simple_tag(takes_context=True)
+def can_manage(context: dict[str, Any], project: Project) -> bool:
+    """Whether the reader may change the project's settings and people."""
+    return may_manage(context["request"].user, project)
 
 
 @register.simple_tag

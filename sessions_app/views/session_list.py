@@ -30,5 +30,6 @@ def session_list(request: PageRequest) -> HttpResponse:
     if request.htmx and not request.htmx.history_restore_request:
         return render(request, "sessions/_list.html", context)
     context |= {"first_words": FIRST_WORDS, "last_words": LAST_WORDS}
+    context["is_member"] = bool(project_ids)
     context |= {"totals": count_sessions(visible, project_ids), "choices": read_filter_choices(project_ids)}
     return render(request, "sessions/list.html", context)
