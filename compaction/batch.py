@@ -36,6 +36,7 @@ from compaction.summarizer import Reply, SummaryRequest
 from compaction.threshold import Window
 from compaction.tokens import row_tokens
 from compaction.transcript import Transcript
+from compaction.wording import worded
 
 # From here on a summary without a model is better than a request that is refused for its size (ENGINE 8.7).
 CRITICAL_SHARE_OF_WINDOW: Final = 0.95
@@ -165,9 +166,9 @@ def settle_batch(plan: BatchPlan, reply: Reply | None, last_resort: Reply | None
 
 def _judge(plan: BatchPlan, reply: Reply | None) -> Usable | Unusable:
     if plan.held_by:
-        return Unusable(plan.held_by, "the summarizer failed a short while ago and was not asked again")
+        return Unusable(plan.held_by, worded("the summarizer failed a short while ago and was not asked again"))
     if plan.request is None or reply is None:
-        detail = f"the summarizer's window of {plan.context.aux_window_tokens} tokens can't hold the question"
+        detail = worded("the summarizer's window of {} tokens can't hold the question", plan.context.aux_window_tokens)
         return Unusable(UnusableReason.AUX_WINDOW_TOO_SMALL, detail)
     return judge_reply(reply, plan.request)
 
@@ -180,7 +181,7 @@ def _settle_text(
     message = summary_message(body)
     row = NewRow(RowKind.BATCH_SUMMARY, first_position(plan.window), message, row_tokens(message, plan.context.counter))
     if row.tokens >= plan.window.tokens:
-        detail = f"{plan.window.tokens} tokens would become {row.tokens}"
+        detail = worded("{} tokens would become {}", plan.window.tokens, row.tokens)
         state = after_no_gain(plan.state, plan.tokens_before, plan.now)
         return _close(plan, reply, state, Outcome.NO_GAIN, BatchReason.NOT_SMALLER, detail)
     edit = Edit(
@@ -188,8 +189,8 @@ def _settle_text(
     )
     tokens_after = plan.tokens_before - plan.window.tokens + row.tokens
     state = after_commit(plan.state, plan.tokens_before, tokens_after, plan.context.threshold_tokens, plan.now)
-    reason, detail = ("", "") if failure is None else (failure.reason, failure.detail)
-    return _close(plan, reply, state, outcome, reason, detail, edit=edit, summary=body, notes=notes)
+    reason, why = ("", "") if failure is None else (failure.reason, failure.detail)
+    return _close(plan, reply, state, outcome, reason, why, edit=edit, summary=body, notes=notes)
 
 
 def _structured(plan: BatchPlan, text: str) -> tuple[str, tuple[str, ...]]:
@@ -204,10 +205,10 @@ def _structured(plan: BatchPlan, text: str) -> tuple[str, tuple[str, ...]]:
     if unfinished:
         entries[Section.TASK] = [unfinished]
     users = sum(row.is_user for row in plan.window.covered)
-    notes = [f"user rows archived: {users}"]
-    notes += [f"heading folded in: {name}" for name in parsed.folded]
+    notes = [worded("user rows archived: {}", users)]
+    notes += [worded("heading folded in: {}", name) for name in parsed.folded]
     if parsed.missing:
-        notes.append(f"headings added: {', '.join(parsed.missing)}")
+        notes.append(worded("headings added: {}", ", ".join(parsed.missing)))
     limit = plan.context.policy.anchor_index_tokens_batch
     messages = plan.request.messages if plan.request is not None else ()
     body = attach_anchors(render_sections(entries), plan.earlier, messages, limit, plan.context.counter)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from compaction.errors import InvalidInput
+from compaction.wording import Wording, worded
 
 _SHIPPED: Final = Path(__file__).parent / "data" / "prices.json"
 _REQUIRED: Final = ("id", "read", "write", "ttl_seconds", "ttl_refreshes_on_use", "min_tokens")
@@ -125,13 +126,18 @@ def _prices(entry: Any, where: str) -> CachePrices:
         ttl_refreshes_on_use=_switch(entry, "ttl_refreshes_on_use", where),
         min_tokens=_whole(entry, "min_tokens", where, lowest=0),
         granularity_tokens=_whole({"granularity_tokens": 1, **entry}, "granularity_tokens", where, lowest=1),
-        label=_text({"label": entry["id"], **entry}, "label", where),
+        label=_label(_text({"label": entry["id"], **entry}, "label", where)),
         unsure=_texts(entry, "unsure", where),
         models=_texts(entry, "models", where),
     )
     if odd := sorted(set(prices.unsure) - {*_REQUIRED, *_OPTIONAL}):
         raise InvalidInput(f"unsure names keys that don't exist: {', '.join(odd)}", where)
     return prices
+
+
+def _label(text: str) -> Wording:
+    """A name as it is told in other languages: that of a table that ships with the product is in their catalogues."""
+    return worded(text.replace("{", "{{").replace("}", "}}"))
 
 
 def _text(entry: Mapping[str, Any], key: str, where: str) -> str:

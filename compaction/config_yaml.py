@@ -30,6 +30,7 @@ _BLOCKS: Final = (COMPRESSION, AUXILIARY, MODEL)
 _LARGEST_TEXT_CHARS: Final = 1_000_000
 _MOST_VALUES: Final = 10_000
 _DEEPEST: Final = 20
+_FILE: Final = worded("settings file")
 _TAG: Final = "tag:yaml.org,2002:"
 _OLD_SWITCH: Final = re.compile(r"(?i:yes|no|on|off)")
 _OLD_OCTAL: Final = re.compile(r"[-+]?0[0-7]{1,20}")
@@ -70,7 +71,7 @@ def _read(text: str | bytes) -> tuple[Mapping[str, Any], _Document]:
     if root is None:
         return {}, document
     if not isinstance(root, MappingNode):
-        raise InvalidPolicy("the file does not hold keys with values", _place(root))
+        raise InvalidPolicy(worded("the file does not hold keys with values"), _place(root))
     return document.mapping(root, ""), document
 
 
@@ -79,9 +80,9 @@ def _decoded(text: str | bytes) -> str:
         try:
             text = text.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise InvalidPolicy(f"byte {error.start} is not UTF-8 text", "settings file") from error
+            raise InvalidPolicy(worded("byte {} is not UTF-8 text", error.start), _FILE) from error
     if len(text) > _LARGEST_TEXT_CHARS:
-        raise InvalidPolicy(f"the text is longer than {_LARGEST_TEXT_CHARS:,} characters", "settings file")
+        raise InvalidPolicy(worded("the text is longer than {:,} characters", _LARGEST_TEXT_CHARS), _FILE)
     return text.removeprefix("\ufeff")
 
 
@@ -90,25 +91,30 @@ def _compose(text: str) -> Node | None:
         node: Any = YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = "settings file" if mark is None else f"line {mark.line + 1}"
-        raise InvalidPolicy(_explained(error.problem or "this is not YAML"), place) from error
+        place = _FILE if mark is None else worded("line {}", mark.line + 1)
+        raise InvalidPolicy(_explained(error.problem or ""), place) from error
     except YAMLError as error:
-        raise InvalidPolicy(str(error).splitlines()[0], "settings file") from error
+        raise not_yaml(error) from error
     except RecursionError as error:
-        raise InvalidPolicy("the values are nested too deeply", "settings file") from error
+        raise InvalidPolicy(worded("the values are nested too deeply"), _FILE) from error
     return node if isinstance(node, Node) else None
+
+
+def not_yaml(error: YAMLError) -> InvalidPolicy:
+    """What the YAML library found, as an error of ours."""
+    return InvalidPolicy(worded("this is not YAML: {}", str(error).splitlines()[0]), _FILE)
 
 
 def _explained(problem: str) -> str:
     if "\\t" in problem:
-        return "a tab can't indent in YAML; use spaces"
+        return worded("a tab can't indent in YAML; use spaces")
     if "another document" in problem or problem == "but found another document":
-        return "the file holds more than one document (a line with ---)"
-    return problem
+        return worded("the file holds more than one document (a line with ---)")
+    return worded("this is not YAML: {}", problem) if problem else worded("this is not YAML")
 
 
 def _place(node: Node) -> str:
-    return f"line {node.start_mark.line + 1}"
+    return worded("line {}", node.start_mark.line + 1)
 
 
 class _Document:
@@ -140,7 +146,7 @@ class _Document:
             try:
                 values[key] = self._value(value, place, depth + 1)
             except _NotAllowed as error:
-                self._problem(place, str(error), Severity.ERROR, value)
+                self._problem(place, error.said, Severity.ERROR, value)
         return values
 
     def _pairs(self, node: MappingNode, path: str, depth: int) -> Iterator[tuple[str, Node, bool]]:
@@ -170,9 +176,9 @@ class _Document:
 
     def _check_bounds(self, node: Node, depth: int) -> None:
         if depth > _DEEPEST:
-            raise InvalidPolicy("the values are nested too deeply", _place(node))
+            raise InvalidPolicy(worded("the values are nested too deeply"), _place(node))
         if self._values > _MOST_VALUES:
-            raise InvalidPolicy(f"more than {_MOST_VALUES:,} values, aliases counted", _place(node))
+            raise InvalidPolicy(worded("more than {:,} values, aliases counted", _MOST_VALUES), _place(node))
 
     def _scalar(self, node: Node, kind: str, path: str) -> Any:
         written = str(node.value)
@@ -187,7 +193,7 @@ class _Document:
                 message = worded("some programs read a switch, some the word {}: write true or false", written)
                 self._note(node, path, message)
             return written
-        raise _NotAllowed(f"the tag {kind} is not allowed here; this value is left out")
+        raise _NotAllowed(worded("the tag {} is not allowed here; this value is left out", kind))
 
     def _number(self, node: Node, path: str) -> int | float | str:
         """The number that was written; text that only looks like one stays text."""
@@ -215,7 +221,7 @@ class _Document:
         self.problems.append(SettingProblem(path, message, severity, given, line=node.start_mark.line + 1))
 
 
-class _NotAllowed(Exception):
+class _NotAllowed(InvalidPolicy):
     """A value that is never taken from a file."""
 
 

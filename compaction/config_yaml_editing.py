@@ -15,8 +15,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.error import YAMLError
 
-from compaction.config_yaml import read_config_yaml
-from compaction.errors import InvalidPolicy
+from compaction.config_yaml import not_yaml, read_config_yaml
 from compaction.main_model import MODEL
 from compaction.policy_reading import AUXILIARY, COMPRESSION
 from compaction.unused_settings import SECRET_KEYS
@@ -64,7 +63,7 @@ def _load(text: str) -> CommentedMap:
     try:
         document = _yaml().load(text)
     except YAMLError as error:
-        raise InvalidPolicy(str(error).splitlines()[0], "settings file") from error
+        raise not_yaml(error) from error
     return document if isinstance(document, CommentedMap) else CommentedMap()
 
 

@@ -19,6 +19,7 @@ from compaction.prompts import SummaryLimits, absorb_request
 from compaction.replies import Unusable, judge_reply
 from compaction.summarizer import Reply, Summarizer, SummaryRequest, Usage
 from compaction.tokens import TokenCounter
+from compaction.wording import worded
 
 # The sizes of a rolling summary by default: what a pass aims at, and where an answer is cut off.
 _LIMITS: Final = SummaryLimits(1_500, 2_500)
@@ -91,7 +92,7 @@ def probe_request(counter: TokenCounter, window_tokens: int | None = None) -> Su
     """The question of a probe. Raises InvalidInput when the summarizer's window can't even hold this."""
     request = absorb_request("", _PROBE_EXCHANGE, _LIMITS, counter, window_tokens)
     if request is None:
-        raise InvalidInput(f"a window of {window_tokens:,} tokens is too small to write summaries", "endpoint")
+        raise InvalidInput(worded("a window of {:,} tokens is too small to write summaries", window_tokens), "endpoint")
     return request
 
 

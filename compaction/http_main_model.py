@@ -29,6 +29,7 @@ from compaction.endpoints.stored_key import StoredKey
 from compaction.endpoints.timing import TimeLimits, Timing
 from compaction.main_model import MainModel
 from compaction.talk import Piece, TalkAnswer, TalkQuestion
+from compaction.wording import worded
 
 _CONNECT_SECONDS: Final = 10.0
 _MOST_CALLS: Final = 64
@@ -170,7 +171,7 @@ class _Hearing:
         for event in feed.end():
             self._tell(self._joining.add(event))
         if not self._joining.is_complete:
-            message = "the answer ended before it was complete"
+            message = worded("the answer ended before it was complete")
             raise EndpointFault(FaultName.CONNECTION_LOST, message, retryable=True, is_sick=True)
 
     def _passed(self, arriving: Arriving) -> Iterator[bytes]:

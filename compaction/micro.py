@@ -29,6 +29,7 @@ from compaction.state import CompactionState
 from compaction.summarizer import Reply, SummaryRequest
 from compaction.tokens import TokenCounter, row_tokens
 from compaction.transcript import Transcript
+from compaction.wording import worded
 from compaction.zones import Zones
 
 MOST_FAILURES: Final = 3
@@ -231,7 +232,7 @@ def _settle_text(plan: MicroPlan, reply: Reply, text: str) -> Settlement:
             defrag_failures=0,
             defrag_requested=False,
         )
-        detail = f"{plan.state.rolling_summary_tokens} tokens before, {summary_tokens} after"
+        detail = worded("{} tokens before, {} after", plan.state.rolling_summary_tokens, summary_tokens)
         return _close(plan, reply, state, Outcome.DEFRAG_NO_GAIN, "not_smaller", detail)
     return _commit(plan, reply, text, summary_tokens)
 
@@ -266,7 +267,7 @@ def _edit(plan: MicroPlan, text: str) -> Edit:
 
 
 def _settle_unasked(plan: MicroPlan) -> Settlement:
-    detail = f"the summarizer's window of {plan.context.aux_window_tokens} tokens can't hold the question"
+    detail = worded("the summarizer's window of {} tokens can't hold the question", plan.context.aux_window_tokens)
     if plan.kind is PassKind.DEFRAG:
         return _settle_failure(plan, None, UnusableReason.AUX_WINDOW_TOO_SMALL, detail)
     state = replace(plan.state, cursor=plan.exchanges[-1].end, failing_exchange=None, exchange_failures=0)

@@ -20,6 +20,7 @@ from compaction.serialise import (
     TOTAL_LIMIT_CHARS,
     serialise,
 )
+from compaction.wording import worded
 
 # Far more of a text than is shown, so that what is shown was redacted with its surroundings.
 READ_LIMIT_CHARS: Final = 24_000
@@ -41,7 +42,7 @@ class PromptInput:
     @property
     def notes(self) -> tuple[str, ...]:
         """What people should know of it."""
-        return (f"records left out of the question: {self.omitted}",) if self.omitted else ()
+        return (worded("records left out of the question: {}", self.omitted),) if self.omitted else ()
 
     def text(self, shown: Sequence[Message], limit_chars: int = TOTAL_LIMIT_CHARS) -> str:
         """`shown`, the messages in the form they are shown in, as one text within `limit_chars`."""

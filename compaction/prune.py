@@ -24,6 +24,7 @@ from compaction.tokens import TokenCounter, row_tokens
 from compaction.tool_pairs import pair_rounds
 from compaction.tool_results import Arguments
 from compaction.transcript import Transcript
+from compaction.wording import worded
 from compaction.zones import Zones
 
 # Shorter results cost no more than the line that would stand for them.
@@ -75,8 +76,8 @@ class Shortened:
         """What was done, for people; empty when nothing was."""
         if not self.results:
             return ()
-        sizes = f"{self.tokens_before:,} to {self.tokens_after:,} tokens"
-        return (f"tool results shortened for the question: {self.results} ({sizes})",)
+        figures = self.results, self.tokens_before, self.tokens_after
+        return (worded("tool results shortened for the question: {} ({:,} to {:,} tokens)", *figures),)
 
 
 def plan_prune(transcript: Transcript, state: CompactionState, context: PassContext) -> Nothing | Settlement:
@@ -152,7 +153,7 @@ def _settle(
     tokens_before = context.fixed_overhead_tokens + live_tokens
     record = replace(
         context.blank_record(state, PassKind.PRUNE, Outcome.PRUNED, tokens_before, len(rows)),
-        notes=(f"tool results shortened: {len(pruned)}",),
+        notes=(worded("tool results shortened: {}", len(pruned)),),
         zones=zones,
     )
     edit = Edit(archived=tuple(one.original.id for one in pruned), inserted=tuple(one.stub for one in pruned))

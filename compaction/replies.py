@@ -14,6 +14,7 @@ from typing import Final
 from compaction.markers import strip_frame
 from compaction.redaction import redact
 from compaction.summarizer import Reply, SummaryRequest
+from compaction.wording import worded
 
 
 class UnusableReason(StrEnum):
@@ -128,10 +129,10 @@ def judge_reply(reply: Reply, request: SummaryRequest) -> Usable | Unusable:
         return _without_text(reply)
     text = _without_thinking(raw)
     if not text:
-        return Unusable(UnusableReason.THINKING_ONLY, "the answer holds nothing but thinking")
+        return Unusable(UnusableReason.THINKING_ONLY, worded("the answer holds nothing but thinking"))
     text = _TOOL_MARKUP.sub("", text).strip()
     if not text or _TOOL_JSON.match(_FENCE.sub(r"\1", text)):
-        return Unusable(UnusableReason.TOOL_CALL_MARKUP, "the answer is a tool call")
+        return Unusable(UnusableReason.TOOL_CALL_MARKUP, worded("the answer is a tool call"))
     text = strip_frame(_FENCE.sub(r"\1", _LEAD_IN.sub("", text)))
     reason = _useless(text, request)
     return Usable(redact(text).text) if reason is None else Unusable(reason, _shown(text))
@@ -160,18 +161,18 @@ def _failed_call(reply: Reply) -> Unusable | None:
         return Unusable(UnusableReason.REFUSAL, _shown(reply.refusal))
     finish = (reply.finish_reason or "").lower()
     if finish in _CUT_OFF:
-        return Unusable(UnusableReason.LENGTH, "the answer was cut off at its limit")
+        return Unusable(UnusableReason.LENGTH, worded("the answer was cut off at its limit"))
     if finish in _FILTERED:
-        return Unusable(UnusableReason.REFUSAL, f"finish reason {reply.finish_reason}")
+        return Unusable(UnusableReason.REFUSAL, worded("finish reason {}", reply.finish_reason))
     return None
 
 
 def _without_text(reply: Reply) -> Unusable:
     if reply.has_tool_calls:
-        return Unusable(UnusableReason.TOOL_CALL_MARKUP, "the answer is a tool call without text")
+        return Unusable(UnusableReason.TOOL_CALL_MARKUP, worded("the answer is a tool call without text"))
     if (reply.reasoning or "").strip():
-        return Unusable(UnusableReason.THINKING_ONLY, "the answer came as reasoning, its content is empty")
-    return Unusable(UnusableReason.EMPTY, "the answer is empty")
+        return Unusable(UnusableReason.THINKING_ONLY, worded("the answer came as reasoning, its content is empty"))
+    return Unusable(UnusableReason.EMPTY, worded("the answer is empty"))
 
 
 def _useless(text: str, request: SummaryRequest) -> UnusableReason | None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 
+from compaction.wording import Wording, reworded
+
 REPLACEMENT = "\ufffd"
 
 
@@ -26,9 +28,12 @@ def is_storable(text: str) -> bool:
 
 
 def storable_text(text: str) -> str:
-    """`text` with NULs and lone surrogates replaced; two halves that belong together become their character."""
+    """`text` with NULs and lone surrogates replaced; two halves that belong together become their character. A wording
+    stays one."""
     if is_storable(text):
         return text
+    if isinstance(text, Wording):
+        return reworded(text, storable_text)
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return joined.replace("\x00", REPLACEMENT)
 

@@ -5,7 +5,8 @@
     python scripts/translations.py compile    write the compiled catalogues, which the site reads
     python scripts/translations.py check      print what is missing or wrong; exit code 1 if anything is
 
-Texts are found in `{% translate %}`, `{% blocktranslate %}` and `_("...")` of templates and in gettext calls of code.
+Texts are found in `{% translate %}`, `{% blocktranslate %}` and `_("...")` of templates, in gettext calls and wordings
+of code, and in the price tables.
 Nothing but Python is needed; the compiled files belong into the repository, so that a site needs no such tool.
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -27,6 +29,7 @@ from babel.messages.pofile import read_po, write_po
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 LOCALE: Final = ROOT / "locale"
+PRICES: Final = ROOT / "compaction" / "data" / "prices.json"
 CODE: Final = ("compaction", "sessions_app", "hermes_site")
 KEYWORDS: Final = {
     "_": None,
@@ -44,7 +47,7 @@ HEADER: Final = (
     "# Texts of the pages. Collected and compiled by scripts/translations.py; translations are written here."
 )
 _NOISE: Final = tuple(f'"{word}' for word in ("POT-", "PO-", "Last-", "Report-", "Generated-", "Language-Team"))
-_PLACEHOLDER: Final = re.compile(r"%\(\w+\)[sdf]|(?<!%)%[sd]|\{\w*(?::[^{}]*)?\}")
+_PLACEHOLDER: Final = re.compile(r"%\(\w+\)[sdf]|(?<!%)%[sd]|\{\w*(?:![rsa])?(?::[^{}]*)?\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,13 @@ def all_texts() -> list[Text]:
         found += texts_of(code, str(path.relative_to(ROOT)))
     for path in sorted(path for folder in CODE for path in (ROOT / folder).rglob("*.py")):
         found += texts_of(path.read_text("utf-8"), str(path.relative_to(ROOT)))
-    return found
+    return found + price_labels()
+
+
+def price_labels() -> list[Text]:
+    """The names of the price tables that ship with the product."""
+    providers = json.loads(PRICES.read_text("utf-8"))["providers"]
+    return [Text(one["label"], one["label"], None, f"{PRICES.relative_to(ROOT)}:1") for one in providers]
 
 
 def template_of(texts: list[Text]) -> Catalog:
@@ -161,7 +170,7 @@ def placeholders(text: str) -> frozenset[str]:
     once."""
     found = _PLACEHOLDER.findall(text)
     unnamed = itertools.count()
-    return frozenset(f"{{{next(unnamed)}{one[1:]}" if one[:2] in ("{}", "{:") else one for one in found)
+    return frozenset(f"{{{next(unnamed)}{one[1:]}" if one[:2] in ("{}", "{:", "{!") else one for one in found)
 
 
 def _out_of_date(path: Path, catalog: Catalog) -> list[str]:

@@ -64,7 +64,7 @@ class EndpointFields(forms.Form):
         try:
             endpoint_of(reading.policy.auxiliary)
         except InvalidPolicy as error:
-            refusals = refusals or [(error.where, str(error).removeprefix(f"{error.where}: "))]
+            refusals = refusals or [(error.where, translated(error.message))]
         for where, message in refusals:
             key = where.rpartition(".")[2]
             self.add_error(key if key in self.fields else None, message)

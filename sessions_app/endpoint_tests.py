@@ -20,6 +20,7 @@ from compaction.policy import CompactionPolicy
 from compaction.prompts import SummaryLimits, absorb_request
 from compaction.summarizer import Summarizer, SummaryRequest
 from compaction.tokens import TokenCounter
+from compaction.wording import worded
 from sessions_app.models import EndpointTest, JobStatus
 from sessions_app.queries.recorded_exchanges import RecordedExchange, usual_exchange
 from sessions_app.services.endpoint_tests import (
@@ -73,9 +74,11 @@ def run_endpoint_test(test_id: int, counter: TokenCounter) -> None:
     except TestStopped:
         finish_endpoint_test(test, JobStatus.CANCELLED)
     except InvalidInput as error:
-        finish_endpoint_test(test, JobStatus.FAILED, str(error))
+        finish_endpoint_test(test, JobStatus.FAILED, error.said)
     except Exception as error:
-        finish_endpoint_test(test, JobStatus.FAILED, f"The test ended with a fault of ours ({type(error).__name__}).")
+        finish_endpoint_test(
+            test, JobStatus.FAILED, worded("The test ended with a fault of ours ({}).", type(error).__name__)
+        )
         raise
 
 
@@ -99,13 +102,15 @@ def _question(test: EndpointTest, summarizers: list[Summarizer], counter: TokenC
         return Question(None, None)
     found = None if test.session is None else usual_exchange(test.session.pk)
     if found is None:
-        raise InvalidInput("the session is gone, or has no complete exchange: an answer that a person has followed up")
+        raise InvalidInput(
+            worded("the session is gone, or has no complete exchange: an answer that a person has followed up")
+        )
     limits = limits_of(policy_of(test.project))
     windows = [summarizer.window_tokens for summarizer in summarizers if summarizer.window_tokens]
     messages = [row.message for row in found.exchange.rows]
     request = absorb_request("", messages, limits, counter, min(windows, default=None))
     if request is None:
-        raise InvalidInput(f"a window of {min(windows):,} tokens is too small to write summaries")
+        raise InvalidInput(worded("a window of {:,} tokens is too small to write summaries", min(windows)))
     return Question(request, found)
 
 
@@ -123,7 +128,7 @@ def _asked(
     try:
         probe = _waited_for(test, summarizer, counter, request)
     except InvalidInput as error:
-        return {**named, "is_usable": False, "reason": NOT_ASKED, "detail": str(error)}
+        return {**named, "is_usable": False, "reason": NOT_ASKED, "detail": error.said}
     return {**named, **asdict(probe)}
 
 

@@ -12,6 +12,7 @@ import logging
 
 from compaction.summarizer import Summarizer
 from compaction.tokens import TokenCounter
+from compaction.wording import worded
 from sessions_app import services
 from sessions_app.models import Session, SessionStatus, Turn, TurnStep
 from sessions_app.passes.failing import tell_failed_pass
@@ -51,10 +52,10 @@ def _take_steps(session_id: int, passing: Passing, turn: Turn) -> None:
         except Session.DoesNotExist:
             raise
         except Exception as error:
-            tell_failed_pass(session_id, step, f"after turn {turn.number}", error)
+            tell_failed_pass(session_id, step, worded("after turn {}", turn.number), error)
         else:
             if isinstance(done, Stale) and not done.is_done:
-                services.note_failure(session_id, f"Pass after turn {turn.number}: the session kept changing.")
+                services.note_failure(session_id, worded("Pass after turn {}: the session kept changing.", turn.number))
 
 
 def _may_compact(session_id: int, turn: Turn) -> bool:

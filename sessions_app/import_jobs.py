@@ -4,11 +4,12 @@ however it comes. One that was made on the command line is entered among them wh
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from compaction.formats import iter_source_paths
+from compaction.wording import reworded, worded
 from sessions_app.importing import FileImport, import_files
 from sessions_app.models import ImportJob, JobStatus, Project
 from sessions_app.services.audit import AuditOrigin
@@ -22,7 +23,7 @@ from sessions_app.services.imports import (
 )
 from sessions_app.token_counting import site_counter
 
-NOTHING_READ: Final = "Nothing could be read. Each file says why."
+NOTHING_READ: Final = worded("Nothing could be read. Each file says why.")
 # Of a folder with very many files, the outcomes of so many are kept.
 MOST_REPORTED_FILES: Final = 1_000
 
@@ -45,7 +46,8 @@ def _run(job: ImportJob, paths: list[Path]) -> None:
     try:
         status = _import(job, paths)
     except Exception as error:
-        finish_import(job, JobStatus.FAILED, error=f"The import ended with a fault of ours ({type(error).__name__}).")
+        told = worded("The import ended with a fault of ours ({}).", type(error).__name__)
+        finish_import(job, JobStatus.FAILED, error=told)
         # Only once that is stored: an import whose end could not be noted begins anew and needs its files.
         _remove(paths)
         raise
@@ -58,6 +60,10 @@ def _run(job: ImportJob, paths: list[Path]) -> None:
 def has_read_nothing(report: Iterable[Mapping[str, Any]]) -> bool:
     """Whether every file has an error and none gave a session."""
     return all(outcome["error"] and not outcome["sessions"] for outcome in report)
+
+
+def _renaming(path: str, name: str) -> Callable[[str], str]:
+    return lambda text: text.replace(path, name)
 
 
 def _remove(paths: list[Path]) -> None:
@@ -80,7 +86,7 @@ def shown_outcome(outcome: FileImport, names: Mapping[str, str]) -> dict[str, An
     shown = outcome.to_mapping()
     for path, name in names.items():
         shown["path"] = shown["path"].replace(path, name)
-        shown["error"] = shown["error"].replace(path, name)
+        shown["error"] = reworded(shown["error"], _renaming(path, name))
     return shown
 
 

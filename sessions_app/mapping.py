@@ -29,6 +29,7 @@ from compaction.messages import (
 )
 from compaction.state import CompactionState
 from compaction.storable import is_storable, storable_text
+from compaction.wording import wording_to_json
 from sessions_app.models import MessageRow
 
 MAX_ID_CHARACTERS: Final = 200
@@ -67,9 +68,10 @@ def storable_or_none(text: str | None) -> str | None:
 
 
 def storable_json(value: Any) -> Any:
-    """JSON data with all its texts made storable; numbers that JSON has no word for become null."""
+    """JSON data with all its texts made storable, wordings in the form they are kept in; numbers that JSON has no word
+    for become null."""
     if isinstance(value, str):
-        return storable_text(value)
+        return wording_to_json(storable_text(value))
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return None
     if isinstance(value, Mapping):

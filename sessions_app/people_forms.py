@@ -20,6 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from compaction.endpoints.stored_key import origin_of
 from compaction.errors import InvalidInput
 from sessions_app.models import MemberRole, Project, TokenScope
+from sessions_app.translated import translated
 
 MOST_USES: Final = 100
 MOST_DAYS: Final = 365
@@ -115,7 +116,7 @@ class SecretForm(forms.Form):
         if "name" in cleaned and "place" in cleaned:
             host = urlsplit(cleaned["place"]).hostname or ""
             if refusal := settings.OUTBOUND_RULES.key_refusal(cleaned["name"], host):
-                message = gettext("The rules of this site forbid it: %(refusal)s.") % {"refusal": refusal}
+                message = gettext("The rules of this site forbid it: %(refusal)s.") % {"refusal": translated(refusal)}
                 self.add_error("name", message)
         return cleaned
 

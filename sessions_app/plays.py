@@ -11,6 +11,7 @@ from typing import Final
 
 from compaction.errors import InvalidInput
 from compaction.tokens import TokenCounter
+from compaction.wording import worded
 from sessions_app import services
 from sessions_app.feeding.pace import Pace
 from sessions_app.feeding.sources import recording_of_sample, recording_of_session
@@ -37,9 +38,9 @@ def run_play(play_id: int, ticket: int, counter: TokenCounter) -> None:
         # It was deleted while it was played, and the play with it.
         return
     except InvalidInput as error:
-        fail_play(play_id, str(error))
+        fail_play(play_id, error.said)
     except Exception as error:
-        fail_play(play_id, f"The play ended with a fault of ours ({type(error).__name__}).")
+        fail_play(play_id, worded("The play ended with a fault of ours ({}).", type(error).__name__))
         raise
 
 
@@ -78,7 +79,7 @@ def told_steps(play: Play) -> tuple[Step, ...]:
     if play.sample:
         return _steps_of_sample(play.sample)
     if play.recorded_id is None:
-        raise InvalidInput("the session that was played is gone")
+        raise InvalidInput(worded("the session that was played is gone"))
     return _steps_of_session(play.recorded_id, play.until_seq)
 
 
@@ -92,5 +93,5 @@ def _steps_of_session(session_id: int, until_seq: int | None) -> tuple[Step, ...
     """The steps of a stored session, kept for the jobs that follow: what was appended up to an event never changes."""
     rows = fed_rows(session_id, until_seq).count()
     if rows > MOST_ROWS:
-        raise InvalidInput(f"a play can have {MOST_ROWS:,} rows, and the session has {rows:,}")
+        raise InvalidInput(worded("a play can have {:,} rows, and the session has {:,}", MOST_ROWS, rows))
     return tuple(steps_of(recording_of_session(Session.objects.get(pk=session_id), until_seq)))

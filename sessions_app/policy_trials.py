@@ -22,6 +22,7 @@ from compaction.policy_reading import read_layers
 from compaction.records import PassKind
 from compaction.replay import Replay, ReplayPolicy, Step
 from compaction.tokens import TokenCounter
+from compaction.wording import worded
 from sessions_app.models import PolicyTrial, Project, RunStatus, Session
 from sessions_app.queries.project_figures import newest_sessions
 from sessions_app.queries.replay_rows import fed_rows, rows_for_replay
@@ -73,10 +74,12 @@ def run_trial(trial_id: int, counter: TokenCounter) -> RunStatus:
         finish_trial(trial, RunStatus.CANCELLED)
         return RunStatus.CANCELLED
     except InvalidInput as error:
-        finish_trial(trial, RunStatus.FAILED, error=str(error))
+        finish_trial(trial, RunStatus.FAILED, error=error.said)
         return RunStatus.FAILED
     except Exception as error:
-        finish_trial(trial, RunStatus.FAILED, error=f"The trial ended with a fault of ours ({type(error).__name__}).")
+        finish_trial(
+            trial, RunStatus.FAILED, error=worded("The trial ended with a fault of ours ({}).", type(error).__name__)
+        )
         raise
     finish_trial(trial, RunStatus.DONE, result)
     return RunStatus.DONE

@@ -23,6 +23,7 @@ from compaction.summarizer import Summarizer
 from compaction.telemetry import micro_figures
 from compaction.tokens import TokenCounter, counter_named
 from compaction.turns import split_turns
+from compaction.wording import worded
 from sessions_app.mapping import storable_json
 from sessions_app.models import ReplayRun, ReplayStep, RunStatus
 from sessions_app.pass_facts import fill_facts
@@ -53,9 +54,11 @@ def run_replay(run_id: int, summarizer: Summarizer) -> RunStatus:
     except ReplayCancelled:
         finish_replay(run, RunStatus.CANCELLED)
     except InvalidInput as error:
-        finish_replay(run, RunStatus.FAILED, str(error))
+        finish_replay(run, RunStatus.FAILED, error.said)
     except Exception as error:
-        finish_replay(run, RunStatus.FAILED, f"The replay ended with a fault of ours ({type(error).__name__}).")
+        finish_replay(
+            run, RunStatus.FAILED, worded("The replay ended with a fault of ours ({}).", type(error).__name__)
+        )
         raise
     return RunStatus(run.status)
 

@@ -20,6 +20,7 @@ from compaction.extractive import ExtractiveSummarizer
 from compaction.scripted import ScriptedSummarizer, reply_from_script
 from compaction.summarizer import Summarizer
 from compaction.tokens import TokenCounter
+from compaction.wording import worded
 from sessions_app import clock, services
 from sessions_app.importing import import_paths
 from sessions_app.models import MemberRole, Project, Session, SessionStatus
@@ -44,7 +45,10 @@ SETTINGS: Final[dict[str, Any]] = {"compression": {"threshold": 0.80, "micro_com
 # The samples that are played, and the windows of their models; the others are imported.
 PLAYED_WINDOWS_TOKENS: Final = {LONG: LONG_WINDOW_TOKENS, FAILING: FAILING_WINDOW_TOKENS}
 # What an endpoint would say of the calls that fail.
-FAILURES: Final = {"timeout": "no answer within 30 s", "http_500": "the model's server ran out of memory"}
+FAILURES: Final = {
+    "timeout": worded("no complete answer within {:g} s", 30),
+    "http_500": worded("{}: {}", worded("HTTP {}", 500), "out of memory"),
+}
 # Between two lines of progress.
 TURNS_TOLD: Final = 30
 
@@ -65,7 +69,7 @@ def samples_project() -> Project:
     if found is not None:
         return found
     project = services.create_project(SLUG, "Samples")
-    services.save_policy(project.pk, SETTINGS, None, "Settings of the samples")
+    services.save_policy(project.pk, SETTINGS, None, worded("Settings of the samples"))
     project.refresh_from_db()
     return project
 

@@ -11,13 +11,18 @@ from typing import Final
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
-from django.utils.translation import gettext as _
+
+from compaction.wording import worded
 
 VARIABLE: Final = "HERMES_SITE_SECRETS_KEY"
 
 
 class SecretsUnavailable(Exception):
-    """A key can't be stored or read: there is no site key, or not the one it was stored with. Says so in words."""
+    """A key can't be stored or read: there is no site key, or not the one it was stored with. `said` says so."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said)
+        self.said = said
 
 
 def can_store() -> bool:
@@ -36,11 +41,10 @@ def unseal(project_id: int, name: str, ciphertext: str) -> str:
         place_and_value = json.loads(_box().decrypt(ciphertext.encode()))
     except InvalidToken:
         raise SecretsUnavailable(
-            _("The key %(name)s was stored with another %(variable)s. Store it again.")
-            % {"name": name, "variable": VARIABLE}
+            worded("The key {} was stored with another {}. Store it again.", name, VARIABLE)
         ) from None
     if place_and_value[:2] != [project_id, name]:
-        raise SecretsUnavailable(_("The key %(name)s was stored for another place.") % {"name": name})
+        raise SecretsUnavailable(worded("The key {} was stored for another place.", name))
     return str(place_and_value[2])
 
 
@@ -49,13 +53,14 @@ def sealed_anew(ciphertext: str) -> str:
     try:
         return _box().rotate(ciphertext.encode()).decode()
     except InvalidToken:
-        raise SecretsUnavailable(_("No key in %(variable)s reads it.") % {"variable": VARIABLE}) from None
+        raise SecretsUnavailable(worded("No key in {} reads it.", VARIABLE)) from None
 
 
 def _box() -> MultiFernet:
     if not settings.SECRETS_KEYS:
         raise SecretsUnavailable(
-            _("This site can't keep keys: %(variable)s is not set. Name an environment variable instead, or set it.")
-            % {"variable": VARIABLE}
+            worded(
+                "This site can't keep keys: {} is not set. Name an environment variable instead, or set it.", VARIABLE
+            )
         )
     return MultiFernet([Fernet(key) for key in settings.SECRETS_KEYS])

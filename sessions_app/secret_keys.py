@@ -15,4 +15,4 @@ def stored_key(project_id: int, name: str) -> StoredKey | None:
     try:
         return StoredKey(unseal(project_id, name, found.ciphertext), found.origin)
     except SecretsUnavailable as error:
-        return StoredKey("", found.origin, str(error))
+        return StoredKey("", found.origin, error.said)

@@ -20,6 +20,7 @@ from compaction.http_summarizer import HttpSummarizer
 from compaction.policy import AuxiliaryModel, CompactionPolicy
 from compaction.summarizer import Reply, Summarizer, SummaryRequest
 from compaction.tokens import TokenCounter
+from compaction.wording import worded
 from sessions_app.secret_keys import stored_key
 
 EXTRACTIVE: Final = "extractive"
@@ -80,7 +81,7 @@ def summarizer_for_policy(policy: CompactionPolicy, counter: TokenCounter, proje
         # As a stream, so that the ledger knows the time to the first token.
         return HttpSummarizer(endpoint_of(auxiliary), settings.OUTBOUND_RULES, stored_key=key, is_streamed=True)
     except InvalidPolicy as error:
-        return MisconfiguredSummarizer(auxiliary.model, str(error))
+        return MisconfiguredSummarizer(auxiliary.model, error.said)
 
 
 def is_offline(auxiliary: AuxiliaryModel) -> bool:
@@ -94,7 +95,7 @@ def is_offline(auxiliary: AuxiliaryModel) -> bool:
 def summarizer_for_run(name: str, counter: TokenCounter) -> Summarizer:
     """The summarizer of a simulated replay. Raises InvalidInput for a name that is none."""
     if name != EXTRACTIVE:
-        raise InvalidInput(f"unknown summarizer {name!r}, expected {EXTRACTIVE}", "summarizer")
+        raise InvalidInput(worded("unknown summarizer {!r}, expected {}", name, EXTRACTIVE), "summarizer")
     return ExtractiveSummarizer(counter)
 
 

@@ -21,6 +21,7 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_netw
 from typing import Final
 
 from compaction.errors import InvalidInput
+from compaction.wording import worded
 
 Address = IPv4Address | IPv6Address
 
@@ -80,23 +81,23 @@ class OutboundRules:
         a name that mixes good and bad ones is a trick."""
         name = _plain_host(host)
         if name in METADATA_HOSTS:
-            return f"{name} is a metadata service, which is never contacted"
+            return worded("{} is a metadata service, which is never contacted", name)
         for text in addresses:
             if refusal := self._refusal_of(name, ip_address(text)):
                 return refusal
-        return "" if addresses else f"{name} has no address"
+        return "" if addresses else worded("{} has no address", name)
 
     def _refusal_of(self, name: str, address: Address) -> str:
         shown = f"{name} ({address})" if name != str(address) else name
         match reach_of(address):
             case Reach.FORBIDDEN:
-                return f"{shown} is a link-local, metadata or reserved address, which is never contacted"
+                return worded("{} is a link-local, metadata or reserved address, which is never contacted", shown)
             case Reach.LOOPBACK:
-                return "" if self.allow_loopback else f"{shown} is this machine, and loopback is not allowed"
+                return "" if self.allow_loopback else worded("{} is this machine, and loopback is not allowed", shown)
             case Reach.PRIVATE if not self.allow_private and not self._lists(name, address):
-                return f"{shown} is in a private network, and neither listed nor allowed"
+                return worded("{} is in a private network, and neither listed nor allowed", shown)
             case Reach.PUBLIC if self.allowed and not self._lists(name, address):
-                return f"{shown} is not on the list of allowed hosts"
+                return worded("{} is not on the list of allowed hosts", shown)
         return ""
 
     def _lists(self, name: str, address: Address) -> bool:
@@ -111,7 +112,7 @@ class OutboundRules:
             is_right_host = fnmatchcase(name, wanted.lower()) if at else home is None or name == home
             if fnmatchcase(variable, pattern) and is_right_host:
                 return ""
-        return f"the key in {variable} may not be sent to {name}"
+        return worded("the key in {} may not be sent to {}", variable, name)
 
 
 def reach_of(address: Address) -> Reach:

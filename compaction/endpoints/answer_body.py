@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from compaction.endpoints.faults import EndpointFault, FaultName
 from compaction.endpoints.loose_json import as_object, text_of
+from compaction.wording import worded
 
 EVENT_STREAM: Final = "text/event-stream"
 _TITLE: Final = re.compile(r"<title[^>]*>(.{0,300}?)</title>", re.IGNORECASE | re.DOTALL)
@@ -22,15 +23,17 @@ _LONGEST_REASON_CHARS: Final = 300
 def document_of(body: bytes) -> Mapping[str, Any]:
     """The JSON object in `body`. Raises EndpointFault with the name of what is there instead."""
     if not body.strip():
-        raise EndpointFault(FaultName.EMPTY_BODY, "the answer has no body", retryable=True)
+        raise EndpointFault(FaultName.EMPTY_BODY, worded("the answer has no body"), retryable=True)
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):
         if is_html(body):
-            raise EndpointFault(FaultName.HTML_PAGE, "the answer is not JSON", body=body) from None
-        raise EndpointFault(FaultName.INVALID_JSON, "the answer is not valid JSON", body=body) from None
+            raise EndpointFault(FaultName.HTML_PAGE, worded("the answer is not JSON"), body=body) from None
+        raise EndpointFault(FaultName.INVALID_JSON, worded("the answer is not valid JSON"), body=body) from None
     if not isinstance(document, Mapping):
-        raise EndpointFault(FaultName.ODD_SHAPE, f"the answer is a JSON {type(document).__name__}, not an object")
+        raise EndpointFault(
+            FaultName.ODD_SHAPE, worded("the answer is a JSON {}, not an object", type(document).__name__)
+        )
     return document
 
 
@@ -47,7 +50,7 @@ def stated_reason(body: bytes, clean: Callable[[str], str]) -> str:
     text = body.decode("utf-8", "replace")
     if is_html(body):
         title = _TITLE.search(text)
-        return _line(f"a web page: {clean(title[1])}" if title else "a web page")
+        return worded("a web page: {}", _line(clean(title[1]))) if title else worded("a web page")
     try:
         document = as_object(json.loads(text))
     except (ValueError, RecursionError):

@@ -9,6 +9,7 @@ from compaction.endpoints.chat_request import RequestShape
 from compaction.endpoints.faults import EndpointFault, FaultName
 from compaction.endpoints.loose_json import as_list, as_object, count_of, text_of
 from compaction.summarizer import Reply, SummaryRequest, Usage
+from compaction.wording import worded
 
 VERSION: Final = "2023-06-01"
 # A limit must be sent; this one is within what every model of the family can write.
@@ -48,7 +49,7 @@ def read_reply(document: Mapping[str, Any]) -> Reply:
     """The reply in an answer. Raises EndpointFault for an error that came with a good status, and for odd shapes."""
     raise_for_error(document)
     if not isinstance(document.get("content"), list):
-        raise EndpointFault(FaultName.ODD_SHAPE, "the answer holds no list of content")
+        raise EndpointFault(FaultName.ODD_SHAPE, worded("the answer holds no list of content"))
     blocks = [as_object(block) for block in as_list(document.get("content"))]
     text = "".join(text_of(block, "text") or "" for block in blocks if block.get("type") == "text")
     reason = document.get("stop_reason")
@@ -72,7 +73,7 @@ def raise_for_error(document: Mapping[str, Any]) -> None:
     if not error and document.get("type") != "error":
         return
     passes = error.get("type") in _OVERLOADED
-    message = text_of(error, "message") or "no reason given"
+    message = text_of(error, "message") or worded("no reason given")
     raise EndpointFault(FaultName.PROVIDER_ERROR, message, retryable=passes, is_sick=passes)
 
 

@@ -10,6 +10,7 @@ from compaction.endpoints.event_stream import ServerEvent
 from compaction.endpoints.faults import EndpointFault, FaultName
 from compaction.endpoints.loose_json import as_object, count_of, piece_of
 from compaction.endpoints.streamed_answer import StreamedAnswer
+from compaction.wording import worded
 
 _DELTAS: Final = ("text", "thinking", "partial_json")
 
@@ -20,7 +21,7 @@ def join_stream(events: Iterable[ServerEvent]) -> StreamedAnswer:
     for event in events:
         joined.add(event.document(), event.end_bytes)
     if not joined.is_complete:
-        message = "the answer ended before it was complete"
+        message = worded("the answer ended before it was complete")
         raise EndpointFault(FaultName.CONNECTION_LOST, message, retryable=True, is_sick=True)
     return StreamedAnswer(joined.document(), joined.first_bytes)
 

@@ -25,6 +25,7 @@ from compaction.messages import Content, ImagePart, Message, Role, TextPart
 from compaction.summarizer import Usage
 from compaction.talk import Piece, PieceKind, TalkAnswer, TalkQuestion
 from compaction.wire import message_from_openai
+from compaction.wording import worded
 
 _DATA_URI: Final = re.compile(r"data:(image/[\w.+-]+);base64,(.+)", re.DOTALL)
 _THINKING: Final = ("thinking", "redacted_thinking")
@@ -142,7 +143,7 @@ def whole_answer(document: Mapping[str, Any]) -> TalkAnswer:
     """The answer in a document. Raises EndpointFault for errors that came with a good status, and for odd shapes."""
     raise_for_error(document)
     if not isinstance(document.get("content"), list):
-        raise EndpointFault(FaultName.ODD_SHAPE, "the answer holds no list of content")
+        raise EndpointFault(FaultName.ODD_SHAPE, worded("the answer holds no list of content"))
     blocks = [as_object(block) for block in as_list(document.get("content"))]
     return _answer(blocks, document, read_usage(as_object(document.get("usage"))), is_complete=True)
 

@@ -15,6 +15,7 @@ from compaction.endpoints.stored_key import origin_of
 from compaction.errors import InvalidPolicy
 from compaction.policy import AuxiliaryModel
 from compaction.policy_reading import AUXILIARY_COMPRESSION
+from compaction.wording import worded
 
 
 class Dialect(StrEnum):
@@ -106,7 +107,7 @@ def endpoint_of(auxiliary: AuxiliaryModel, block: str = AUXILIARY_COMPRESSION, m
         task = "name the model that writes the summaries" if block == AUXILIARY_COMPRESSION else "name the model"
         raise InvalidPolicy(task, f"{block}.{model_key}")
     if auxiliary.key_env and auxiliary.key_secret:
-        raise InvalidPolicy("name a variable or a stored key, not both", f"{block}.api_key_secret")
+        raise InvalidPolicy(worded("name a variable or a stored key, not both"), f"{block}.api_key_secret")
     return Endpoint(
         provider=provider.name if provider else name if name not in _UNNAMED else parts.hostname or "",
         dialect=dialect,
@@ -122,9 +123,9 @@ def endpoint_of(auxiliary: AuxiliaryModel, block: str = AUXILIARY_COMPRESSION, m
 def _missing_address(name: str, block: str) -> InvalidPolicy:
     known = ", ".join(provider.name for provider in PROVIDERS)
     if name in _UNNAMED:
-        message = f"no endpoint is set: give an address, or one of these as provider: {known}"
+        message = worded("no endpoint is set: give an address, or one of these as provider: {}", known)
         return InvalidPolicy(message, f"{block}.base_url")
-    message = f"{name!r} is not known: give its address as base_url, or one of these: {known}"
+    message = worded("{!r} is not known: give its address as base_url, or one of these: {}", name, known)
     return InvalidPolicy(message, f"{block}.provider")
 
 
@@ -134,13 +135,13 @@ def _checked(base_url: str, where: str) -> SplitResult:
         parts = urlsplit(base_url.strip())
         port_is_valid = parts.port is None or parts.port > 0
     except ValueError:
-        raise InvalidPolicy("this is not an address", where) from None
+        raise InvalidPolicy(worded("this is not an address"), where) from None
     if parts.scheme not in ("http", "https") or not parts.hostname or not port_is_valid:
-        raise InvalidPolicy("an address starts with http:// or https:// and a host", where)
+        raise InvalidPolicy(worded("an address starts with http:// or https:// and a host"), where)
     if parts.username is not None or parts.password is not None:
-        raise InvalidPolicy("an address must not contain a user name or password; name a key variable", where)
+        raise InvalidPolicy(worded("an address must not contain a user name or password; name a key variable"), where)
     if not base_url.isascii() or any(character.isspace() for character in base_url.strip()):
-        raise InvalidPolicy("an address has no spaces and only ASCII characters", where)
+        raise InvalidPolicy(worded("an address has no spaces and only ASCII characters"), where)
     return parts
 
 

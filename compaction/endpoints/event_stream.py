@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from compaction.endpoints.faults import EndpointFault, FaultName
 from compaction.endpoints.loose_json import as_object
+from compaction.wording import worded
 
 DONE: Final = "[DONE]"
 _LINE_END: Final = re.compile(rb"\r\n|\r|\n")
@@ -33,7 +34,7 @@ class ServerEvent:
         try:
             return as_object(json.loads(self.data))
         except (ValueError, RecursionError):
-            raise EndpointFault(FaultName.INVALID_JSON, "an event of the answer is not valid JSON") from None
+            raise EndpointFault(FaultName.INVALID_JSON, worded("an event of the answer is not valid JSON")) from None
 
 
 def read_events(body: bytes) -> Iterator[ServerEvent]:

@@ -31,6 +31,7 @@ from compaction.endpoints.http_connection import (
 from compaction.endpoints.http_line import Line
 from compaction.endpoints.retrying import RetryRules, is_retryable, retry_after_seconds, wait_seconds
 from compaction.endpoints.timing import Deadline, TimeLimits, Timing
+from compaction.wording import worded
 
 Result = TypeVar("Result")
 
@@ -145,7 +146,7 @@ class HttpClient:
 
     def _attempt(self, gate: Gate, deadline: Deadline, call: Callable[[], Result]) -> Result:
         if not gate.enter(self._settings.most_calls, deadline.left_seconds):
-            message = f"no place was free within {deadline.limit_seconds:g} s; calls under way: {gate.busy}"
+            message = worded("no place was free within {:g} s; calls under way: {}", deadline.limit_seconds, gate.busy)
             raise EndpointFault(FaultName.ENDPOINT_BUSY, message)
         try:
             permit = gate.breaker.admit(self.timing.monotonic())
@@ -157,8 +158,8 @@ class HttpClient:
 
     def _kept_away(self, gate: Gate) -> EndpointFault:
         left = gate.breaker.seconds_left(self.timing.monotonic())
-        until = f"for another {left:.0f} s" if left > 0 else "until a first call has succeeded"
-        message = f"the endpoint failed repeatedly ({gate.breaker.last_reason}) and is left alone {until}"
+        until = worded("for another {:.0f} s", left) if left > 0 else worded("until a first call has succeeded")
+        message = worded("the endpoint failed repeatedly ({}) and is left alone {}", gate.breaker.last_reason, until)
         return EndpointFault(FaultName.CIRCUIT_OPEN, message, retry_after_seconds=left)
 
     def _judged(self, gate: Gate, permit: Permit, call: Callable[[], Result]) -> Result:
@@ -206,7 +207,7 @@ class HttpClient:
             return answer
         raise EndpointFault(
             f"http_{answer.status}",
-            f"HTTP {answer.status}",
+            worded("HTTP {}", answer.status),
             retryable=is_retryable(answer.status),
             is_sick=is_retryable(answer.status),
             retry_after_seconds=retry_after_seconds(answer.headers, self.timing.epoch()),
@@ -216,7 +217,7 @@ class HttpClient:
 
 
 def _lost_in_redirects() -> EndpointFault:
-    return EndpointFault(FaultName.REDIRECT_REFUSED, f"more than {_MOST_REDIRECTS} redirects")
+    return EndpointFault(FaultName.REDIRECT_REFUSED, worded("more than {} redirects", _MOST_REDIRECTS))
 
 
 def _redirected(request: HttpRequest, answer: HttpAnswer) -> HttpRequest:
@@ -225,13 +226,17 @@ def _redirected(request: HttpRequest, answer: HttpAnswer) -> HttpRequest:
     try:
         new = old.join(answer.headers.get("location", ""))
     except (httpx.InvalidURL, ValueError):
-        raise EndpointFault(FaultName.REDIRECT_REFUSED, "the answer redirects to no valid address") from None
+        raise EndpointFault(FaultName.REDIRECT_REFUSED, worded("the answer redirects to no valid address")) from None
     if answer.status not in _KEEPING_REDIRECTS:
-        message = f"HTTP {answer.status}: the answer redirects and would have the question sent without its text"
+        message = worded(
+            "HTTP {}: the answer redirects and would have the question sent without its text", answer.status
+        )
         raise EndpointFault(FaultName.REDIRECT_REFUSED, message)
     if (new.scheme, new.host, new.port) != (old.scheme, old.host, old.port) or new.userinfo:
-        message = (
-            f"the answer redirects from {old.host} to {new.host[:100] or 'nowhere'}, and other hosts are not followed"
+        message = worded(
+            "the answer redirects from {} to {}, and other hosts are not followed",
+            old.host,
+            new.host[:100] or worded("nowhere"),
         )
         raise EndpointFault(FaultName.REDIRECT_REFUSED, message)
     return HttpRequest(str(new), request.body, request.headers)
@@ -239,12 +244,12 @@ def _redirected(request: HttpRequest, answer: HttpAnswer) -> HttpRequest:
 
 def _told(fault: EndpointFault, attempts: int, deadline: Deadline) -> EndpointFault:
     """The fault with what was tried, for people."""
-    message = str(fault)
+    message = fault.said
     asked = fault.retry_after_seconds if fault.status is not None else None
     if asked is not None and asked >= deadline.left_seconds > 0:
-        message += f"; the endpoint asks to wait {asked:.0f} s, longer than the time left"
+        message = worded("{}; the endpoint asks to wait {:.0f} s, longer than the time left", message, asked)
     if attempts > 1:
-        message += f", after {attempts} attempts"
+        message = worded("{}, after {} attempts", message, attempts)
     return EndpointFault(
         fault.reason,
         message,

@@ -28,6 +28,7 @@ from compaction.endpoints.faults import EndpointFault, FaultName
 from compaction.endpoints.http_faults import FaultTranslator
 from compaction.endpoints.http_line import Line
 from compaction.endpoints.timing import Deadline, TimeLimits
+from compaction.wording import worded
 
 Resolver = Callable[[str, int], Sequence[str]]
 Result = TypeVar("Result")
@@ -137,7 +138,7 @@ def _talk(
     use: Callable[[httpx.Response], Result],
 ) -> Result:
     if line.is_cut:
-        raise EndpointFault(FaultName.CANCELLED, "nobody waits for the answer any more")
+        raise EndpointFault(FaultName.CANCELLED, worded("nobody waits for the answer any more"))
     url = _url_of(request)
     translator = FaultTranslator(url.host, surroundings.limits, deadline, line)
     with translator, _pool(url.scheme == "https", surroundings, deadline, line) as pool:
@@ -149,7 +150,7 @@ def _url_of(request: HttpRequest) -> httpx.URL:
     try:
         return httpx.URL(request.url)
     except httpx.InvalidURL:
-        raise EndpointFault(FaultName.ADDRESS_REFUSED, "the host of this address is no valid one") from None
+        raise EndpointFault(FaultName.ADDRESS_REFUSED, worded("the host of this address is no valid one")) from None
 
 
 def _pool(
@@ -244,7 +245,7 @@ def _check_announced(answer: httpx.Response, most: int, is_error: bool) -> None:
     encoding = answer.headers.get("content-encoding", "").strip().lower()
     if encoding not in _ENCODINGS:
         raise EndpointFault(
-            FaultName.ODD_ENCODING, f"the answer is packed as {encoding[:40]!r}, which was not asked for"
+            FaultName.ODD_ENCODING, worded("the answer is packed as {!r}, which was not asked for", encoding[:40])
         )
     announced = answer.headers.get("content-length", "")
     if not is_error and announced.isdecimal() and int(announced[:20]) > most:
@@ -253,7 +254,7 @@ def _check_announced(answer: httpx.Response, most: int, is_error: bool) -> None:
 
 def _too_large(most: int) -> EndpointFault:
     return EndpointFault(
-        FaultName.REPLY_TOO_LARGE, f"the answer is larger than {most:,} bytes and was not read further"
+        FaultName.REPLY_TOO_LARGE, worded("the answer is larger than {:,} bytes and was not read further", most)
     )
 
 
@@ -309,7 +310,7 @@ class _GuardedBackend(httpcore.NetworkBackend):
         except Empty:
             raise httpcore.ConnectTimeout from None
         if isinstance(found, gaierror | UnicodeError | OSError):
-            message = f"the name {host} can't be resolved"
+            message = worded("the name {} can't be resolved", host)
             raise EndpointFault(FaultName.DNS_FAILED, message, retryable=True, is_sick=True) from found
         if isinstance(found, Exception):
             raise found

@@ -10,6 +10,7 @@ import httpx
 from compaction.endpoints.faults import EndpointFault, FaultName
 from compaction.endpoints.http_line import Line
 from compaction.endpoints.timing import Deadline, TimeLimits
+from compaction.wording import worded
 
 
 class FaultTranslator:
@@ -23,7 +24,7 @@ class FaultTranslator:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None and self._line.is_cut and isinstance(error, Exception):
-            raise EndpointFault(FaultName.CANCELLED, "nobody waits for the answer any more") from error
+            raise EndpointFault(FaultName.CANCELLED, worded("nobody waits for the answer any more")) from error
         if isinstance(error, EndpointFault) or error is None:
             return
         if fault := self._fault(error):
@@ -35,32 +36,32 @@ class FaultTranslator:
         if isinstance(error, httpcore.ConnectError):
             return self._unconnected(error)
         if isinstance(error, httpcore.NetworkError | httpcore.RemoteProtocolError) and _was_cut(error):
-            message = f"{self._host} closed the connection before the answer was complete"
+            message = worded("{} closed the connection before the answer was complete", self._host)
             return EndpointFault(FaultName.CONNECTION_LOST, message, retryable=True, is_sick=True)
         if isinstance(error, httpcore.RemoteProtocolError):
-            return EndpointFault(FaultName.NOT_HTTP, f"{self._host} does not answer in HTTP", is_sick=True)
+            return EndpointFault(FaultName.NOT_HTTP, worded("{} does not answer in HTTP", self._host), is_sick=True)
         if isinstance(error, httpx.DecodingError):
-            return EndpointFault(FaultName.ODD_ENCODING, "the answer can't be unpacked")
+            return EndpointFault(FaultName.ODD_ENCODING, worded("the answer can't be unpacked"))
         return None
 
     def _timeout(self, error: httpcore.TimeoutException) -> EndpointFault:
         if isinstance(error, httpcore.ConnectTimeout) and not self._deadline.is_over:
-            message = f"no connection to {self._host} within {self._limits.connect_seconds:g} s"
+            message = worded("no connection to {} within {:g} s", self._host, self._limits.connect_seconds)
             return EndpointFault(FaultName.CONNECT_TIMEOUT, message, retryable=True, is_sick=True)
-        message = f"no complete answer within {self._deadline.limit_seconds:g} s"
+        message = worded("no complete answer within {:g} s", self._deadline.limit_seconds)
         if not self._deadline.is_over:
-            message = f"{self._host} was silent for {self._limits.read_seconds:g} s"
+            message = worded("{} was silent for {:g} s", self._host, self._limits.read_seconds)
         return EndpointFault(FaultName.TIMEOUT, message, is_sick=True)
 
     def _unconnected(self, error: httpcore.ConnectError) -> EndpointFault:
         cause = error.__cause__ or error.__context__
         if isinstance(cause, ssl.SSLCertVerificationError):
-            message = f"the certificate of {self._host} is not accepted: {cause.verify_message}"
+            message = worded("the certificate of {} is not accepted: {}", self._host, cause.verify_message)
             return EndpointFault(FaultName.TLS_FAILED, message)
         if isinstance(cause, ssl.SSLError):
-            return EndpointFault(FaultName.TLS_FAILED, f"{self._host} does not speak TLS as expected")
-        why = getattr(cause, "strerror", None) or "the connection failed"
-        message = f"can't connect to {self._host}: {why}"
+            return EndpointFault(FaultName.TLS_FAILED, worded("{} does not speak TLS as expected", self._host))
+        why = getattr(cause, "strerror", None) or worded("the connection failed")
+        message = worded("can't connect to {}: {}", self._host, why)
         return EndpointFault(FaultName.CONNECT_FAILED, message, retryable=True, is_sick=True)
 
 

@@ -16,6 +16,7 @@ from compaction.endpoints.faults import EndpointFault, FaultName
 from compaction.endpoints.stored_key import StoredKey
 from compaction.redaction import MASK, redact
 from compaction.storable import storable_text
+from compaction.wording import reworded, worded
 
 _USER_AGENT: Final = "hermes-sessions"
 _LONGEST_DETAIL_CHARS: Final = 500
@@ -47,7 +48,10 @@ class EndpointKey:
     def told(self, fault: EndpointFault) -> str:
         """What people are told of a fault: our words, then the endpoint's own, without any secret."""
         stated = stated_reason(fault.body, self.clean) if fault.body else ""
-        told = redact(self.clean(storable_text(f"{fault}: {stated}" if stated else str(fault)))).text
+        return reworded(worded("{}: {}", fault.said, stated) if stated else fault.said, self._readable)
+
+    def _readable(self, text: str) -> str:
+        told = redact(self.clean(storable_text(text))).text
         return told if len(told) <= _LONGEST_DETAIL_CHARS else told[:_LONGEST_DETAIL_CHARS] + "…"
 
     def _value(self) -> str:
@@ -65,19 +69,25 @@ class EndpointKey:
             self._require_stored_key()
         key = self._value()
         if not key:
-            raise EndpointFault(FaultName.KEY_MISSING, f"the environment variable {variable} is not set")
+            raise EndpointFault(FaultName.KEY_MISSING, worded("the environment variable {} is not set", variable))
         if not key.isascii() or not key.isprintable():
-            source = "stored key" if self._endpoint.key_secret else "environment variable"
-            raise EndpointFault(FaultName.KEY_INVALID, f"the {source} {variable} does not hold a key")
+            raise EndpointFault(FaultName.KEY_INVALID, self._no_key(variable))
         return key
+
+    def _no_key(self, variable: str) -> str:
+        if self._endpoint.key_secret:
+            return worded("the stored key {} does not hold a key", variable)
+        return worded("the environment variable {} does not hold a key", variable)
 
     def _require_stored_key(self) -> None:
         """Raise EndpointFault unless there is a stored key, it can be read, and it is for this place."""
         stored, name = self._stored_key, self._endpoint.key_secret
         if stored is None or not (stored.value.strip() or stored.problem):
-            raise EndpointFault(FaultName.KEY_MISSING, f"the project stores no key named {name}")
+            raise EndpointFault(FaultName.KEY_MISSING, worded("the project stores no key named {}", name))
         if stored.problem:
             raise EndpointFault(FaultName.KEY_INVALID, stored.problem)
         if stored.origin != self._endpoint.origin:
-            message = f"the stored key {name} is for {stored.origin} and is not sent to {self._endpoint.origin}"
+            message = worded(
+                "the stored key {} is for {} and is not sent to {}", name, stored.origin, self._endpoint.origin
+            )
             raise EndpointFault(FaultName.KEY_REFUSED, message)

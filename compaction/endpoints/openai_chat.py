@@ -14,6 +14,7 @@ from compaction.endpoints.faults import EndpointFault, FaultName
 from compaction.endpoints.loose_json import as_list, as_object, count_of, text_of
 from compaction.endpoints.retrying import is_retryable
 from compaction.summarizer import Reply, SummaryRequest, Usage
+from compaction.wording import worded
 
 REASONING_KEYS: Final = ("reasoning_content", "reasoning", "thinking")
 _LENGTH_WORDS: Final = frozenset({"length", "max_tokens", "model_length"})
@@ -46,12 +47,12 @@ def read_reply(document: Mapping[str, Any]) -> Reply:
     raise_for_error(document)
     choices = as_list(document.get("choices"))
     if not choices:
-        raise EndpointFault(FaultName.ODD_SHAPE, "the answer holds no choices")
+        raise EndpointFault(FaultName.ODD_SHAPE, worded("the answer holds no choices"))
     choice = as_object(choices[0])
     raise_for_error(choice)
     message = as_object(choice.get("message"))
     if not message:
-        raise EndpointFault(FaultName.ODD_SHAPE, "the answer's first choice holds no message")
+        raise EndpointFault(FaultName.ODD_SHAPE, worded("the answer's first choice holds no message"))
     text, refused, thought = _content(message.get("content"))
     return Reply(
         text=text,
@@ -70,7 +71,7 @@ def raise_for_error(document: Mapping[str, Any]) -> None:
     if not reported:
         return
     error = as_object(reported)
-    message = text_of(error, "message") or (reported if isinstance(reported, str) else "no reason given")
+    message = text_of(error, "message") or (reported if isinstance(reported, str) else worded("no reason given"))
     code = count_of(error, "code", "status")
     if code is not None and 400 <= code <= 599:
         passes = is_retryable(code)

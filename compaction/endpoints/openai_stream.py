@@ -10,6 +10,7 @@ from compaction.endpoints.faults import EndpointFault, FaultName
 from compaction.endpoints.loose_json import as_list, as_object, piece_of, text_of
 from compaction.endpoints.openai_chat import REASONING_KEYS, raise_for_error
 from compaction.endpoints.streamed_answer import StreamedAnswer
+from compaction.wording import worded
 
 
 def join_stream(events: Iterable[ServerEvent]) -> StreamedAnswer:
@@ -21,7 +22,7 @@ def join_stream(events: Iterable[ServerEvent]) -> StreamedAnswer:
         else:
             joined.add(event.document(), event.end_bytes)
     if not joined.is_complete:
-        message = "the answer ended before it was complete"
+        message = worded("the answer ended before it was complete")
         raise EndpointFault(FaultName.CONNECTION_LOST, message, retryable=True, is_sick=True)
     return StreamedAnswer(joined.document(), joined.first_bytes)
 

@@ -18,6 +18,7 @@ from compaction.messages import Message
 from compaction.summarizer import Usage
 from compaction.talk import Piece, PieceKind, TalkAnswer, TalkQuestion
 from compaction.wire import message_from_openai, message_to_openai
+from compaction.wording import worded
 
 # Keys of a delta whose pieces are lists that continue each other.
 _LIST_KEYS: Final = ("reasoning_details", "annotations")
@@ -52,7 +53,7 @@ def whole_answer(document: Mapping[str, Any]) -> TalkAnswer:
     raise_for_error(choice)
     message = as_object(choice.get("message"))
     if not message:
-        raise EndpointFault(FaultName.ODD_SHAPE, "the answer holds no message")
+        raise EndpointFault(FaultName.ODD_SHAPE, worded("the answer holds no message"))
     return TalkAnswer(
         message=_said(message),
         is_complete=True,

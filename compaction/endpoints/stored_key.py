@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from compaction.errors import InvalidInput
+from compaction.wording import worded
 
 _USUAL_PORTS: Final = {"http": 80, "https": 443}
 
@@ -34,12 +35,12 @@ def origin_of(address: str) -> str:
         parts = urlsplit(text if "://" in text else f"https://{text}")
         port = parts.port
     except ValueError:
-        raise InvalidInput("this is not an address", "origin") from None
+        raise InvalidInput(worded("this is not an address"), "origin") from None
     host = (parts.hostname or "").rstrip(".").lower()
     if parts.scheme not in _USUAL_PORTS or not host or not text.isascii() or any(one.isspace() for one in text):
-        raise InvalidInput("expected a host, or an address that starts with https:// or http://", "origin")
+        raise InvalidInput(worded("expected a host, or an address that starts with https:// or http://"), "origin")
     if parts.username is not None or parts.password is not None:
-        raise InvalidInput("an address must not contain a user name or password", "origin")
+        raise InvalidInput(worded("an address must not contain a user name or password"), "origin")
     shown = f"[{host}]" if ":" in host else host
     is_usual = port is None or port == _USUAL_PORTS[parts.scheme]
     return f"{parts.scheme}://{shown}" if is_usual else f"{parts.scheme}://{shown}:{port}"

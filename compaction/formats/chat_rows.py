@@ -21,6 +21,7 @@ from compaction.formats.times import epoch_seconds
 from compaction.formats.told_once import Tell
 from compaction.messages import Message, Role, RowKind
 from compaction.wire import message_from_openai
+from compaction.wording import worded
 
 _TIME_KEYS = ("timestamp", "ts", "created_at", "created", "time")
 _NAME_KEYS = ("id", "uid", "uuid", "message_id", "seq")
@@ -71,7 +72,7 @@ class _ChatRows:
         if name:
             identity = (name, " ".join(row_key(message) for message in messages))
             if identity in self._named:
-                tell.skip(ProblemKind.REPEATED_RECORD, f"the record {name[:60]!r} was there before")
+                tell.skip(ProblemKind.REPEATED_RECORD, worded("the record {!r} was there before", name[:60]))
                 return
             self._named.add(identity)
         for index, message in enumerate(messages):
@@ -196,6 +197,6 @@ def _call(text: str, tell: Tell) -> object:
     try:
         call = json.loads(text)
     except (ValueError, RecursionError):
-        tell.note(ProblemKind.ODD_SHAPE, "a tool call is no JSON")
+        tell.note(ProblemKind.ODD_SHAPE, worded("a tool call is no JSON"))
         return {"function": {"name": "", "arguments": text}}
     return {"function": call} if isinstance(call, dict) else {"function": {"name": "", "arguments": text}}

@@ -19,6 +19,7 @@ from compaction.formats.claude_scan import Scan
 from compaction.formats.events import ProblemKind
 from compaction.formats.row_identity import RowIds
 from compaction.formats.told_once import Tell
+from compaction.wording import worded
 
 
 @dataclass(slots=True, eq=False)
@@ -147,7 +148,9 @@ class _Chain:
             return None if begins else self.tip
         if record.parent not in self._places:
             if not is_quiet and record.parent not in self._found.uuids:
-                detail = f"the parent {record.parent[:60]!r} is not in the file; the record before is taken for it"
+                detail = worded(
+                    "the parent {!r} is not in the file; the record before is taken for it", record.parent[:60]
+                )
                 self._tell.at(record.number if isinstance(record, Record) else None).note(
                     ProblemKind.ORPHAN_PARENT, detail
                 )

@@ -16,6 +16,7 @@ from compaction.formats.json_lines import JsonLine
 from compaction.formats.times import epoch_seconds
 from compaction.formats.told_once import Tell
 from compaction.storable import json_text
+from compaction.wording import worded
 
 INTERRUPTED = "[Request interrupted by user"
 _QUIET_TYPES = frozenset(
@@ -166,7 +167,7 @@ def text_of(value: object) -> str:
 def _kind(value: Mapping[str, object], tell: Tell) -> RecordKind | None:
     kind, subtype = value.get("type"), value.get("subtype")
     if kind is None and message_of(value).get("role") in ("user", "assistant"):
-        tell.note(ProblemKind.MISSING_KEY, "the record has no type; its message has a role")
+        tell.note(ProblemKind.MISSING_KEY, worded("the record has no type; its message has a role"))
         kind = message_of(value).get("role")
     if kind in ("user", "assistant"):
         return _kind_of_message(value, str(kind), tell)
@@ -179,23 +180,23 @@ def _kind(value: Mapping[str, object], tell: Tell) -> RecordKind | None:
     if kind in _QUIET_TYPES:
         tell.skip(ProblemKind.NOT_MODEL_BOUND, _name(value))
     elif kind is None:
-        tell.skip(ProblemKind.MISSING_KEY, f"a record without a type: {json_text(value)[:120]}")
+        tell.skip(ProblemKind.MISSING_KEY, worded("a record without a type: {}", json_text(value)[:120]))
     elif kind not in _TITLE_TYPES:
-        tell.skip(ProblemKind.UNKNOWN_TYPE, f"type {str(kind)[:40]!r}: {json_text(value)[:200]}")
+        tell.skip(ProblemKind.UNKNOWN_TYPE, worded("type {!r}: {}", str(kind)[:40], json_text(value)[:200]))
     return None
 
 
 def _kind_of_message(value: Mapping[str, object], kind: str, tell: Tell) -> RecordKind | None:
     if not isinstance(value.get("message"), dict):
-        tell.skip(ProblemKind.MISSING_KEY, f"a record of type {kind} has no message")
+        tell.skip(ProblemKind.MISSING_KEY, worded("a record of type {} has no message", kind))
         return None
     if value.get("isCompactSummary"):
         return RecordKind.SUMMARY
     if value.get("isApiErrorMessage"):
-        tell.skip(ProblemKind.NOT_MODEL_BOUND, "an error message of the program, not of the model")
+        tell.skip(ProblemKind.NOT_MODEL_BOUND, worded("an error message of the program, not of the model"))
         return None
     if value.get("isVisibleInTranscriptOnly"):
-        tell.skip(ProblemKind.NOT_MODEL_BOUND, "shown in the transcript only")
+        tell.skip(ProblemKind.NOT_MODEL_BOUND, worded("shown in the transcript only"))
         return None
     return RecordKind.ASSISTANT if kind == "assistant" else RecordKind.USER
 
@@ -212,7 +213,7 @@ def _tell_missing(value: Mapping[str, object], tell: Tell) -> None:
     if "parentUuid" not in value:
         missing.append("parentUuid")
     if missing:
-        tell.note(ProblemKind.MISSING_KEY, f"the record has no {', '.join(missing)}")
+        tell.note(ProblemKind.MISSING_KEY, worded("the record has no {}", ", ".join(missing)))
 
 
 def _shape(message: Mapping[str, object]) -> Shape:

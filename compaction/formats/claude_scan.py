@@ -25,6 +25,7 @@ from compaction.formats.events import ProblemKind
 from compaction.formats.json_lines import JsonLine, JsonLineReader
 from compaction.formats.times import epoch_seconds
 from compaction.formats.told_once import Tell
+from compaction.wording import worded
 
 _FACTS = ("cwd", "version", "gitBranch", "slug", "entrypoint")
 _CALLING_TOOLS = ("Task", "Agent")
@@ -121,9 +122,9 @@ class _Repeats:
             return record
         first = self._reader.value_at(offset)
         if message_of(first) == message_of(line.value) and first.get("subtype") == line.value.get("subtype"):
-            tell.skip(ProblemKind.REPEATED_RECORD, f"the record {record.uuid[:60]!r} was there before")
+            tell.skip(ProblemKind.REPEATED_RECORD, worded("the record {!r} was there before", record.uuid[:60]))
             return None
-        tell.note(ProblemKind.REPEATED_RECORD, f"the uuid {record.uuid[:60]!r} names another record too")
+        tell.note(ProblemKind.REPEATED_RECORD, worded("the uuid {!r} names another record too", record.uuid[:60]))
         return replace(record, uuid="")
 
 

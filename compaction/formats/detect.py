@@ -15,6 +15,7 @@ from typing import BinaryIO
 from compaction.errors import InvalidSource
 from compaction.formats.json_lines import parse_json, read_document, read_lines, refuse_wide_text
 from compaction.formats.source_file import SourceFile
+from compaction.wording import worded
 
 
 class Format(StrEnum):
@@ -81,15 +82,15 @@ def detect(file: SourceFile) -> Format:
     with file.open() as stream:
         start = stream.read(16)
         if not start:
-            raise InvalidSource("the file is empty", file.label)
+            raise InvalidSource(worded("the file is empty"), file.label)
         if start == _SQLITE_MAGIC:
             return Format.HERMES_STATE
         if start.startswith(b"PK\x03\x04"):
-            raise InvalidSource("it is a ZIP archive; its files are read one by one", file.label)
+            raise InvalidSource(worded("it is a ZIP archive; its files are read one by one"), file.label)
         refuse_wide_text(start, file.label)
         found = _detect_text(stream, file.label)
     if found is None:
-        raise InvalidSource("the file is in no transcript format that is known here", file.label)
+        raise InvalidSource(worded("the file is in no transcript format that is known here"), file.label)
     return found
 
 

@@ -13,6 +13,7 @@ from compaction.formats.hermes_rows import Record
 from compaction.formats.hermes_sessions import Origin, hermes_session
 from compaction.formats.json_lines import JsonLine, JsonLineReader, parse_json
 from compaction.formats.source_file import SourceFile, StreamKeeper
+from compaction.wording import worded
 
 
 def read_hermes_export(file: SourceFile, report: ImportReport) -> Iterator[SourceSession]:
@@ -43,7 +44,7 @@ def _session(
     foreign_id = facts.get("id") or facts.get("session_id")
     if not isinstance(foreign_id, str):
         foreign_id = f"line-{line}"
-        report.add(Problem(ProblemKind.MISSING_KEY, "a session has no id", line, skipped=False))
+        report.add(Problem(ProblemKind.MISSING_KEY, worded("a session has no id"), line, skipped=False))
     parent_id = facts.get("parent_session_id")
     if not isinstance(parent_id, str) or not parent_id:
         return hermes_session(foreign_id, facts, rows, report)

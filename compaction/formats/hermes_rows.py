@@ -19,6 +19,7 @@ from compaction.formats.told_once import Tell
 from compaction.messages import Message, Role, RowKind
 from compaction.storable import json_text, storable_value
 from compaction.wire import message_from_openai
+from compaction.wording import worded
 
 Record = Mapping[str, object]
 
@@ -154,7 +155,7 @@ def _json_column(value: object, name: str, tell: Tell) -> object:
     try:
         return json.loads(value, strict=False)
     except (ValueError, RecursionError):
-        tell.note(ProblemKind.ODD_SHAPE, f"the column {name} is no JSON and was left out")
+        tell.note(ProblemKind.ODD_SHAPE, worded("the column {} is no JSON and was left out", name))
         return None
 
 

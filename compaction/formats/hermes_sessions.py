@@ -30,6 +30,7 @@ from compaction.formats.times import epoch_seconds
 from compaction.formats.told_once import SILENT, Tell, ToldOnce
 from compaction.messages import Message, Role, RowKind
 from compaction.storable import json_text, storable_text, storable_value
+from compaction.wording import worded
 
 SOURCE = "hermes"
 SYSTEM_ROW = "system"
@@ -129,7 +130,7 @@ class _Replay:
 
     def _row(self, planned: PlannedRow, tell: Tell) -> SourceRow:
         record = self._rows.record(planned.number)
-        text = read_text(record, tell.at(where=f"message {planned.number}"))
+        text = read_text(record, tell.at(where=worded("message {}", planned.number)))
         if planned.is_summary and text.split is not None:
             return summary_row(planned.foreign_id, record, text.split)
         is_stub = planned.is_rewrite and text.message is not None and text.message.role is Role.TOOL

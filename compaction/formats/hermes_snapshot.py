@@ -10,6 +10,7 @@ from compaction.formats.hermes_rows import Record
 from compaction.formats.hermes_sessions import hermes_session
 from compaction.formats.json_lines import read_document
 from compaction.formats.source_file import SourceFile
+from compaction.wording import worded
 
 
 def read_hermes_snapshot(file: SourceFile, report: ImportReport) -> Iterator[SourceSession]:
@@ -18,12 +19,12 @@ def read_hermes_snapshot(file: SourceFile, report: ImportReport) -> Iterator[Sou
         value = read_document(stream, file.label).value
     messages = value.get("messages") if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(messages, list):
-        raise InvalidSource("the snapshot has no messages", file.label)
+        raise InvalidSource(worded("the snapshot has no messages"), file.label)
     facts = {"started_at": value.get("session_start"), **value, "last_updated": value.get("last_updated")}
     foreign_id = value.get("session_id")
     if not isinstance(foreign_id, str) or not foreign_id:
         foreign_id = file.stem.removeprefix("session_")
-        report.add(Problem(ProblemKind.MISSING_KEY, "the snapshot has no session_id", skipped=False))
+        report.add(Problem(ProblemKind.MISSING_KEY, worded("the snapshot has no session_id"), skipped=False))
     rows = MemoryRows([message if isinstance(message, dict) else {"content": message} for message in messages])
     yield hermes_session(foreign_id, facts, rows, report)
 

@@ -20,6 +20,7 @@ from compaction.formats.events import ImportReport, SourceSession
 from compaction.formats.hermes_rows import Record
 from compaction.formats.hermes_sessions import Origin, hermes_session
 from compaction.formats.source_file import SourceFile
+from compaction.wording import worded
 
 _COPY_ATTEMPTS = 20
 _LOG_HEAD_BYTES = 32
@@ -33,7 +34,7 @@ def read_hermes_state(file: SourceFile, report: ImportReport) -> Iterator[Source
     try:
         yield from _Store(file).sessions(report)
     except sqlite3.Error as error:
-        raise InvalidSource(f"the database can't be read: {error}", file.label) from error
+        raise InvalidSource(worded("the database can't be read: {}", str(error)), file.label) from error
 
 
 class _Store:
@@ -49,7 +50,7 @@ class _Store:
             self._message_columns = _columns(database, "messages")
             self._has_prompts = bool(_columns(database, "system_prompts"))
         if "id" not in self._session_columns or not {"id", "session_id", "role"} <= set(self._message_columns):
-            raise InvalidSource("it is an SQLite database, but not of Hermes", file.label)
+            raise InvalidSource(worded("it is an SQLite database, but not of Hermes"), file.label)
 
     def connect(self) -> sqlite3.Connection:
         """A read-only connection whose rows are mappings by column."""
@@ -65,7 +66,7 @@ class _Store:
         try:
             yield from self._shared.execute(query, (value,))
         except sqlite3.Error as error:
-            raise InvalidSource(f"the database can't be read: {error}", self._file.label) from error
+            raise InvalidSource(worded("the database can't be read: {}", str(error)), self._file.label) from error
 
     def sessions(self, report: ImportReport) -> Iterator[SourceSession]:
         """All sessions, in the order in which they were started."""
@@ -133,7 +134,7 @@ class _Store:
                 shutil.copyfile(_log(path), _log(target))
             if _state(path) == before:
                 return target
-        raise InvalidSource("the database is being written to all the time; try again later", self._file.label)
+        raise InvalidSource(worded("the database is being written to all the time; try again later"), self._file.label)
 
     def _temporary(self) -> Path:
         self._folder = tempfile.TemporaryDirectory(prefix="hermes-state-")
@@ -157,7 +158,7 @@ class _SessionRows:
         """One row by its number."""
         for record in self._store.rows("select * from messages where id = ?", number):
             return record
-        raise InvalidSource(f"message {number} is gone from the database", self._session_id)
+        raise InvalidSource(worded("message {} is gone from the database", number), self._session_id)
 
 
 def _columns(database: sqlite3.Connection, table: str) -> list[str]:

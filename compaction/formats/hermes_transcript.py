@@ -20,6 +20,7 @@ from compaction.formats.times import epoch_seconds
 from compaction.formats.told_once import SILENT, ToldOnce
 from compaction.messages import Message
 from compaction.storable import json_text
+from compaction.wording import worded
 
 _HERMES_ID = re.compile(r"(?:cron_\w+_)?\d{8}_\d{6}(?:_\w+)?")
 _OPENING_RECORDS = 50
@@ -77,10 +78,10 @@ def _is_message(record: Mapping[str, object]) -> bool:
 def _tell_passed_over(record: Mapping[str, object], line: int, report: ImportReport) -> None:
     kind = record.get("type")
     if kind == "session_meta":
-        report.add(Problem(ProblemKind.NOT_MODEL_BOUND, "the record session_meta describes the session", line))
+        report.add(Problem(ProblemKind.NOT_MODEL_BOUND, worded("the record session_meta describes the session"), line))
     else:
-        name = f"a record of type {str(kind)[:40]!r}" if kind else "a record without a role"
-        report.add(Problem(ProblemKind.UNKNOWN_TYPE, f"{name}: {json_text(record)[:120]}", line))
+        name = worded("a record of type {!r}", str(kind)[:40]) if kind else worded("a record without a role")
+        report.add(Problem(ProblemKind.UNKNOWN_TYPE, worded("{}: {}", name, json_text(record)[:120]), line))
 
 
 def _name(facts: Mapping[str, object], file: SourceFile) -> str:

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
 
-from compaction.errors import InvalidSource
+from compaction.errors import InvalidInput, InvalidSource
 from compaction.formats.events import Problem, ProblemKind
 from compaction.storable import is_storable, json_text, storable_value
+from compaction.wording import worded
 
 MAX_LINE_BYTES = 64 << 20
 MAX_DOCUMENT_BYTES = 512 << 20
@@ -53,7 +54,7 @@ class ParsedJson:
 def refuse_wide_text(start: bytes, label: str) -> None:
     """Raise InvalidSource when a file that begins with `start` is UTF-16 text."""
     if start.startswith(_WIDE_STARTS):
-        raise InvalidSource("the file is UTF-16 text; save it as UTF-8 and import it again", label)
+        raise InvalidSource(worded("the file is UTF-16 text; save it as UTF-8 and import it again"), label)
 
 
 def read_lines(stream: BinaryIO) -> Iterator[Line]:
@@ -73,7 +74,7 @@ def read_lines(stream: BinaryIO) -> Iterator[Line]:
 
 
 def parse_json(data: bytes) -> ParsedJson:
-    """The JSON value in `data`. Raises ValueError with a reason for people; bad UTF-8 is replaced."""
+    """The JSON value in `data`. Raises InvalidInput with a reason for people; bad UTF-8 is replaced."""
     text = data.decode("utf-8", "replace").strip()
     was_decoded = "\ufffd" not in text or b"\xef\xbf\xbd" in data
     try:
@@ -82,9 +83,9 @@ def parse_json(data: bytes) -> ParsedJson:
             return ParsedJson(value, text, not was_decoded)
         clean = storable_value(value)
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise InvalidInput(worded("it is nested too deeply")) from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"it is no JSON: {error.msg} (character {error.pos + 1})") from None
+        raise InvalidInput(worded("it is no JSON: {} (character {})", error.msg, error.pos + 1)) from None
     is_same = clean is value and is_storable(text)
     return ParsedJson(clean, text if is_same else json_text(clean), not is_same or not was_decoded)
 
@@ -135,16 +136,18 @@ class JsonLineReader:
             self._report(Problem(ProblemKind.COMMENT_LINE, excerpt(stripped), line.number))
             return None
         if len(line.data) > MAX_LINE_BYTES:
-            return Problem(ProblemKind.UNPARSABLE_LINE, f"it is longer than {MAX_LINE_BYTES:,} bytes", line.number)
+            return Problem(
+                ProblemKind.UNPARSABLE_LINE, worded("it is longer than {:,} bytes", MAX_LINE_BYTES), line.number
+            )
         try:
             parsed = parse_json(line.data)
-        except ValueError as error:
-            return Problem(ProblemKind.UNPARSABLE_LINE, str(error), line.number)
+        except InvalidInput as error:
+            return Problem(ProblemKind.UNPARSABLE_LINE, error.said, line.number)
         if not isinstance(parsed.value, dict):
             self._report(Problem(ProblemKind.NOT_AN_OBJECT, excerpt(stripped), line.number))
             return None
         if parsed.was_replaced:
-            detail = "a character that can't be stored was replaced"
+            detail = worded("a character that can't be stored was replaced")
             self._report(Problem(ProblemKind.REPLACED_CHARACTER, detail, line.number, skipped=False))
         return JsonLine(line.number, line.offset, parsed.value, parsed.raw)
 
@@ -154,11 +157,13 @@ def read_document(stream: BinaryIO, label: str) -> ParsedJson:
     stream.seek(0)
     data = stream.read(MAX_DOCUMENT_BYTES + 1)
     if len(data) > MAX_DOCUMENT_BYTES:
-        raise InvalidSource(f"a single JSON value of more than {MAX_DOCUMENT_BYTES:,} bytes is not read", label)
+        raise InvalidSource(
+            worded("a single JSON value of more than {:,} bytes is not read", MAX_DOCUMENT_BYTES), label
+        )
     try:
         return parse_json(data.removeprefix(_BOM))
-    except ValueError as error:
-        raise InvalidSource(str(error), label) from None
+    except InvalidInput as error:
+        raise InvalidSource(error.said, label) from None
 
 
 def excerpt(data: bytes, length: int = 120) -> str:

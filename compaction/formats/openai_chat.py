@@ -26,6 +26,7 @@ from compaction.formats.times import epoch_seconds
 from compaction.formats.told_once import SILENT, Tell, ToldOnce
 from compaction.messages import Message
 from compaction.storable import json_text
+from compaction.wording import worded
 
 SOURCE = "openai-chat"
 _SESSION_KEYS = ("session_id", "conversation_id", "thread_id", "session")
@@ -56,7 +57,7 @@ def read_openai_chat(file: SourceFile, report: ImportReport) -> Iterator[SourceS
         return
     runs = list(_runs(value))
     if not runs:
-        raise InvalidSource("the file holds no chat messages", file.label)
+        raise InvalidSource(worded("the file holds no chat messages"), file.label)
     for run in runs:
         yield _session(run, file.stem, ids, partial(_run_events, run, ToldOnce(report)))
 
@@ -68,7 +69,7 @@ def _from_lines(file: SourceFile, report: ImportReport, ids: RowIds) -> Iterator
         for line in reader.objects():
             runs = list(_runs(line.value))
             if not runs:
-                report.add(Problem(ProblemKind.UNKNOWN_TYPE, "a record without messages", line.number))
+                report.add(Problem(ProblemKind.UNKNOWN_TYPE, worded("a record without messages"), line.number))
             for index, run in enumerate(runs):
                 # The line is read again for its events, so that not every line of a large file is held.
                 again = partial(_line_events, keeper, line.offset, index, ToldOnce(report))
@@ -120,7 +121,7 @@ def _response(wrapper: Mapping[str, object]) -> list[object]:
 
 def _items(run: _Run, tell: Tell) -> Iterator[ChatItem]:
     for number, message in enumerate(run.messages, 1):
-        where = f"message {number}"
+        where = worded("message {}", number)
         if isinstance(message, dict):
             yield ChatItem(message, json_text(message), where=where)
         else:

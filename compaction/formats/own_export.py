@@ -37,6 +37,7 @@ from compaction.formats.told_once import Tell, ToldOnce
 from compaction.messages import Message, Role, RowKind
 from compaction.storable import json_text
 from compaction.wire import message_from_openai
+from compaction.wording import worded
 
 FORMAT: Final = "hermes-sessions-export"
 VERSION: Final = 1
@@ -108,10 +109,11 @@ def _line_head(line: bytes) -> Record | None:
 
 def _check(head: Record, label: str) -> None:
     if head.get("format") != FORMAT or not isinstance(head.get("session"), dict):
-        raise InvalidSource("the export names no session", label)
+        raise InvalidSource(worded("the export names no session"), label)
     version = head.get("version")
     if not isinstance(version, int) or version > VERSION:
-        raise InvalidSource(f"the export is of version {version}; this program reads up to {VERSION}", label)
+        message = worded("the export is of version {}; this program reads up to {}", str(version), VERSION)
+        raise InvalidSource(message, label)
 
 
 def _from_document(file: SourceFile) -> tuple[_Told, Fetch]:
@@ -145,7 +147,7 @@ def _from_lines(file: SourceFile, report: ImportReport) -> tuple[_Told, Fetch]:
                     # What a client sent beside the rows is no part of the transcript.
                     pass
                 case _:
-                    report.add(Problem(ProblemKind.UNKNOWN_TYPE, "a record of no known kind", line.number))
+                    report.add(Problem(ProblemKind.UNKNOWN_TYPE, worded("a record of no known kind"), line.number))
         report.lines = reader.lines
     return _Told(head, rows, passes, _opaque(summaries)), partial(_record_at, keeper)
 
@@ -227,15 +229,15 @@ def _pass_event(
     recorded: Record, number: int, told: _Told, rows: _RowsOfPasses, fetch: Fetch, tell: Tell
 ) -> Callable[[], SourceEvent | None] | None:
     """What makes the event of a pass; None, with a problem told, for one that can't be taken."""
-    here = tell.at(where=f"pass {number}")
+    here = tell.at(where=worded("pass {}", number))
     if recorded.get("undone_seq") is not None:
-        here.note(ProblemKind.UNDONE_PASS, "it was undone, so nothing of it is left to take over")
+        here.note(ProblemKind.UNDONE_PASS, worded("it was undone, so nothing of it is left to take over"))
         return None
     if _has_no_trace(recorded):
         return partial(tried_pass, recorded, number, tell)
     kind = _PASS_KINDS.get(str(recorded.get("kind")))
     if kind is None:
-        here.note(ProblemKind.UNKNOWN_TYPE, "a pass of no known kind")
+        here.note(ProblemKind.UNKNOWN_TYPE, worded("a pass of no known kind"))
         return None
     return partial(_pass, recorded, number, kind, rows, fetch, tell, number in told.opaque_passes)
 
@@ -315,10 +317,10 @@ def _pass(
 
 
 def _source_row(row: _RowLine, record: Record, tell: Tell) -> SourceRow:
-    here = tell.at(line=row.line, where=f"row {row.position}")
+    here = tell.at(line=row.line, where=worded("row {}", row.position))
     message = record.get("message")
     if not isinstance(message, dict):
-        here.note(ProblemKind.MISSING_KEY, "the row has no message")
+        here.note(ProblemKind.MISSING_KEY, worded("the row has no message"))
     usage = record.get("usage")
     tokens = usage if isinstance(usage, dict) else {}
     return SourceRow(

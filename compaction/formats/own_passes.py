@@ -13,6 +13,7 @@ from compaction.formats.events import PassFigures, PassTried, ProblemKind
 from compaction.formats.times import epoch_seconds
 from compaction.formats.told_once import Tell
 from compaction.records import Outcome, PassKind
+from compaction.wording import worded
 
 Record = Mapping[str, object]
 _OUTCOMES = {outcome.value: outcome for outcome in Outcome}
@@ -46,7 +47,9 @@ def tried_pass(recorded: Record, number: int, tell: Tell) -> PassTried | None:
     """A pass that changed no row; None, with a problem told, when it is of no known kind or outcome."""
     kind, figures = _KINDS.get(text_of(recorded.get("kind"))), figures_of(recorded)
     if kind is None or figures.outcome is None:
-        tell.at(where=f"pass {number}").note(ProblemKind.UNKNOWN_TYPE, "a pass of no known kind or outcome")
+        tell.at(where=worded("pass {}", number)).note(
+            ProblemKind.UNKNOWN_TYPE, worded("a pass of no known kind or outcome")
+        )
         return None
     return PassTried(
         number=number,

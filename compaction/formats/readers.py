@@ -15,6 +15,7 @@ from compaction.formats.hermes_transcript import read_hermes_transcript
 from compaction.formats.openai_chat import read_openai_chat
 from compaction.formats.own_export import read_own_export
 from compaction.formats.source_file import SourceFile
+from compaction.wording import worded
 
 Reader = Callable[[SourceFile, ImportReport], Iterator[SourceSession]]
 
@@ -35,7 +36,7 @@ def read_sessions(file: SourceFile, name: str, report: ImportReport) -> Iterator
     report.format = found.value
     reader = READERS.get(found)
     if reader is None:
-        raise InvalidSource(f"recognised as {LABELS[found]}; this format can't be read yet", file.label)
+        raise InvalidSource(worded("recognised as {}; this format can't be read yet", LABELS[found]), file.label)
     yield from reader(file, report)
 
 
@@ -44,4 +45,4 @@ def _named(name: str) -> Format:
         return Format(name)
     except ValueError:
         known = ", ".join(sorted(known.value for known in READERS))
-        raise InvalidSource(f"there is no format called {name!r}; known are {known}") from None
+        raise InvalidSource(worded("there is no format called {!r}; known are {}", name, known)) from None

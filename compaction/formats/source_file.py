@@ -19,6 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO
 
 from compaction.errors import InvalidSource
+from compaction.wording import Wording, worded
 
 MAX_ENTRY_BYTES = 1 << 30
 _IN_MEMORY_BYTES = 8 << 20
@@ -59,7 +60,7 @@ class SourceFile:
         try:
             return self.path.open("rb") if self.entry is None else _spool(self.path, self.entry)
         except _READ_ERRORS as error:
-            raise InvalidSource(f"the file can't be read: {error}", self.label) from error
+            raise InvalidSource(worded("the file can't be read: {}", _why(error)), self.label) from error
 
     def head(self, size: int) -> bytes:
         """The first bytes, without unpacking the rest. Raises InvalidSource as `open` does."""
@@ -70,7 +71,7 @@ class SourceFile:
             with zipfile.ZipFile(self.path) as opened, opened.open(self.entry) as packed:
                 return packed.read(size)
         except _READ_ERRORS as error:
-            raise InvalidSource(f"the file can't be read: {error}", self.label) from error
+            raise InvalidSource(worded("the file can't be read: {}", _why(error)), self.label) from error
 
     def neighbours(self, folder: str, pattern: str) -> Iterator[SourceFile]:
         """Files matching `pattern` in `folder`, given relative to this file's folder, in order of their names."""
@@ -82,6 +83,12 @@ class SourceFile:
         for name in sorted(_names(self.path)):
             if PurePosixPath(name).parent == wanted and PurePosixPath(name).match(pattern):
                 yield SourceFile(self.path, name)
+
+
+def _why(error: Exception) -> str:
+    """What an error says; a wording stays one."""
+    said = error.args[0] if len(error.args) == 1 else ""
+    return said if isinstance(said, Wording) else str(error)
 
 
 def _names(archive: Path) -> list[str]:
@@ -134,5 +141,5 @@ class _Limited(io.RawIOBase):
         data = self._stream.read(size)
         self._left -= len(data)
         if self._left < 0:
-            raise OSError(f"it is larger than {MAX_ENTRY_BYTES:,} bytes when unpacked")
+            raise OSError(worded("it is larger than {:,} bytes when unpacked", MAX_ENTRY_BYTES))
         return data

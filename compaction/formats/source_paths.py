@@ -17,17 +17,18 @@ from pathlib import Path, PurePosixPath
 
 from compaction.formats.claude_agents import without_claimed
 from compaction.formats.source_file import MAX_ENTRY_BYTES, SourceFile
+from compaction.wording import worded
 
 MAX_ENTRIES = 5_000
 MAX_TOTAL_BYTES = 4 << 30
 MAX_RATIO = 100
 # Small entries may be packed as tightly as they like: they can't hurt.
 _RATIO_FROM_BYTES = 1 << 20
-CUT_ARCHIVE = "the ZIP archive is damaged: its end is missing, so it was probably cut off"
-NO_TRANSCRIPT = "the ZIP archive holds no transcript"
+CUT_ARCHIVE = worded("the ZIP archive is damaged: its end is missing, so it was probably cut off")
+NO_TRANSCRIPT = worded("the ZIP archive holds no transcript")
 _ENTRY_MARK = b"PK\x03\x04"
 # A pipe would be waited for and a device read without end.
-_NOT_REGULAR = "it is not a regular file"
+_NOT_REGULAR = worded("it is not a regular file")
 _SUFFIXES = frozenset({".jsonl", ".ndjson", ".json", ".db", ".sqlite", ".sqlite3", ".traj", ".zip"})
 
 
@@ -64,7 +65,7 @@ def _folder(folder: Path) -> Iterator[SourceFile]:
             if not _is_transcript_name(name):
                 continue
             if path.is_symlink():
-                yield SourceFile(path, refusal="it is a symbolic link; name the file it points to instead")
+                yield SourceFile(path, refusal=worded("it is a symbolic link; name the file it points to instead"))
             elif not path.is_file():
                 yield SourceFile(path, refusal=_NOT_REGULAR)
             elif path.suffix.lower() == ".zip" and zipfile.is_zipfile(path):
@@ -84,7 +85,7 @@ def _archive(path: Path) -> Iterator[SourceFile]:
         with zipfile.ZipFile(path) as opened:
             entries = [entry for entry in opened.infolist() if not entry.is_dir()]
     except (OSError, zipfile.BadZipFile) as error:
-        yield SourceFile(path, refusal=f"the archive can't be read: {error}")
+        yield SourceFile(path, refusal=worded("the archive can't be read: {}", str(error)))
         return
     if refusal := _refusal_of_archive(entries):
         yield SourceFile(path, refusal=refusal)
@@ -111,27 +112,27 @@ def _is_left_out(entry: zipfile.ZipInfo) -> bool:
 
 def _refusal_of_archive(entries: list[zipfile.ZipInfo]) -> str:
     if len(entries) > MAX_ENTRIES:
-        return f"the archive holds {len(entries):,} files; at most {MAX_ENTRIES:,} are read"
+        return worded("the archive holds {:,} files; at most {:,} are read", len(entries), MAX_ENTRIES)
     total_bytes = sum(entry.file_size for entry in entries)
     if total_bytes > MAX_TOTAL_BYTES:
-        return f"the archive unpacks to {total_bytes:,} bytes; at most {MAX_TOTAL_BYTES:,} are read"
+        return worded("the archive unpacks to {:,} bytes; at most {:,} are read", total_bytes, MAX_TOTAL_BYTES)
     return ""
 
 
 def _refusal(entry: zipfile.ZipInfo) -> str:
     if stat.S_ISLNK(entry.external_attr >> 16):
-        return "it is a symbolic link inside an archive, which is not followed"
+        return worded("it is a symbolic link inside an archive, which is not followed")
     if _climbs(entry.orig_filename):
-        return "its name points outside the archive, so it is not read"
+        return worded("its name points outside the archive, so it is not read")
     if entry.flag_bits & 1:
-        return "it is encrypted; unpack the archive and import the file"
+        return worded("it is encrypted; unpack the archive and import the file")
     if entry.file_size > MAX_ENTRY_BYTES:
-        return f"it unpacks to {entry.file_size:,} bytes; at most {MAX_ENTRY_BYTES:,} are read"
+        return worded("it unpacks to {:,} bytes; at most {:,} are read", entry.file_size, MAX_ENTRY_BYTES)
     if entry.file_size > _RATIO_FROM_BYTES and entry.file_size > MAX_RATIO * max(1, entry.compress_size):
         ratio = entry.file_size // max(1, entry.compress_size)
-        return f"it is packed {ratio:,} to 1; more than {MAX_RATIO} to 1 is not read"
+        return worded("it is packed {:,} to 1; more than {} to 1 is not read", ratio, MAX_RATIO)
     if entry.filename.lower().endswith(".zip"):
-        return "it is an archive inside an archive; unpack it first"
+        return worded("it is an archive inside an archive; unpack it first")
     return ""
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from compaction.formats.events import ImportReport, Problem, ProblemKind
+from compaction.wording import worded
 
 
 class Tell:
@@ -22,7 +23,7 @@ class Tell:
 
     def __call__(self, problem: Problem) -> None:
         """Pass on a problem with the place added."""
-        detail = f"{self._where}: {problem.detail}" if self._where else problem.detail
+        detail = worded("{}: {}", self._where, problem.detail) if self._where else problem.detail
         self._add(replace(problem, detail=detail, line=self._line if problem.line is None else problem.line))
 
     def note(self, kind: ProblemKind, detail: str) -> None:

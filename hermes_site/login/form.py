@@ -17,6 +17,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from compaction.storable import is_storable
+from compaction.wording import worded
 from sessions_app.models import AuditAction
 from sessions_app.origins import client_address, page_origin
 from sessions_app.services import record_audit
@@ -62,7 +63,7 @@ class LoginForm(AuthenticationForm):
     def _record(self, action: AuditAction, name: str) -> None:
         """Tell the log. A name that nobody has may be a password in the wrong field, so it is not kept."""
         is_known = User.objects.filter(username=name).exists()
-        record_audit(page_origin(self.request), action, subject=name if is_known else gettext("an unknown name"))
+        record_audit(page_origin(self.request), action, subject=name if is_known else worded("an unknown name"))
 
 
 def wait_words(wait: timedelta) -> str:

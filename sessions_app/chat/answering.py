@@ -98,7 +98,7 @@ def _ask(answer: ChatAnswer, heard: Heard, line: Line, is_over: threading.Event,
     except Session.DoesNotExist:
         return
     except InvalidPolicy as problem:
-        error, detail = NO_ENDPOINT, str(problem)
+        error, detail = NO_ENDPOINT, problem.said
     except Exception as fault:
         logger.error("chat answer %s failed", answer.pk, exc_info=traceback_for_log(fault))
         error = OUR_FAULT

@@ -15,9 +15,11 @@ from compaction.formats.events import ImportReport
 from compaction.formats.source_file import SourceFile
 from compaction.formats.source_paths import iter_source_paths
 from compaction.tokens import TokenCounter
+from compaction.wording import reworded
 from sessions_app.importing.linking import link_parents
 from sessions_app.importing.outcomes import FileImport, report_mapping
 from sessions_app.importing.sessions import import_session
+from sessions_app.mapping import storable_json
 from sessions_app.models import Project, Session
 
 Tell = Callable[[FileImport], None]
@@ -46,9 +48,13 @@ def import_file(file: SourceFile, project: Project, counter: TokenCounter, forma
         for source in open_source(file, format=format_name, report=outcome.report):
             outcome.sessions.append(import_session(project, source, counter))
     except (InvalidInput, OSError) as error:
-        outcome.error = " ".join(str(error).split())
+        outcome.error = reworded(error.said if isinstance(error, InvalidInput) else str(error), _on_one_line)
     _keep_report(outcome)
     return outcome
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _keep_report(outcome: FileImport) -> None:
@@ -57,5 +63,7 @@ def _keep_report(outcome: FileImport) -> None:
     for session in outcome.sessions:
         if session.has_changed:
             Session.objects.filter(public_id=session.public_id).update(
-                import_report={**shared, "path": Path(outcome.report.path).name, "session": session.to_mapping()}
+                import_report=storable_json(
+                    {**shared, "path": Path(outcome.report.path).name, "session": session.to_mapping()}
+                )
             )

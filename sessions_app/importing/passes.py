@@ -15,6 +15,7 @@ from compaction.markers import strip_frame
 from compaction.messages import Role, RowKind
 from compaction.records import Outcome
 from compaction.tokens import TokenCounter
+from compaction.wording import worded
 from sessions_app.counters import Counters
 from sessions_app.importing.outcomes import SessionImport
 from sessions_app.importing.pass_figures import fill_figures
@@ -255,7 +256,7 @@ class PassWriter:
             return None
         anchors = self._live((before,))
         if not anchors:
-            self._problem(f"the row the summary stands in front of is not live: {before}")
+            self._problem(worded("the row the summary stands in front of is not live: {}", before))
             return None
         below = (
             MessageRow.objects.filter(
@@ -267,7 +268,7 @@ class PassWriter:
         )
         found = places_in_gap(freed, below, anchors[0].position, wanted)
         if found is None:
-            self._problem(f"there is no place for a summary in front of {before}")
+            self._problem(worded("there is no place for a summary in front of {}", before))
         return found
 
     def _places_of_archived(
@@ -359,7 +360,9 @@ class PassWriter:
 
     def _note_unknown(self, event: PassRecorded, unknown: int) -> None:
         if unknown:
-            self._problem(f"{unknown} of the rows that a pass archived are not in the live context", event.line)
+            self._problem(
+                worded("{} of the rows that a pass archived are not in the live context", unknown), event.line
+            )
 
     def _problem(self, detail: str, line: int | None = None) -> None:
         self._outcome.problems.append(Problem(ProblemKind.ODD_SHAPE, detail, line, skipped=False))

@@ -18,6 +18,7 @@ from django.utils import timezone
 from procrastinate.contrib.django.models import ProcrastinateWorker
 
 from compaction.policy import CompactionPolicy, MicroWhen
+from compaction.wording import worded
 from sessions_app.main_model.releasing import release_connection
 from sessions_app.models import Session, SessionStatus, TurnStep
 from sessions_app.passes.cache_age import is_cache_cold
@@ -114,4 +115,4 @@ def _make_pass(session_id: int, step: TurnStep, policy: CompactionPolicy) -> Non
     except Session.DoesNotExist:
         raise
     except Exception as error:
-        tell_failed_pass(session_id, step, "before a request", error)
+        tell_failed_pass(session_id, step, worded("before a request"), error)

@@ -11,6 +11,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from sessions_app.models.projects import Project
+from sessions_app.models.wordings import WordedCharField
 
 
 class AuditSource(models.TextChoices):
@@ -72,7 +73,7 @@ class AuditEntry(models.Model):
     address = models.GenericIPAddressField(null=True)
     # Without choices: a new word is no change of the schema.
     action = models.CharField(max_length=40)
-    subject = models.CharField(max_length=300, blank=True, default="")
+    subject = WordedCharField(max_length=300, blank=True, default="")
     details = models.JSONField(default=list)
 
     class Meta:

@@ -3,6 +3,7 @@
 from django.db import models
 
 from sessions_app.models.sessions import Session
+from sessions_app.models.wordings import WordedTextField
 
 
 class AnswerStatus(models.TextChoices):
@@ -29,7 +30,7 @@ class ChatAnswer(models.Model):
     is_thinking = models.BooleanField(default=False)
     stop_requested = models.BooleanField(default=False)
     error = models.TextField(blank=True, default="")
-    error_detail = models.TextField(blank=True, default="")
+    error_detail = WordedTextField(blank=True, default="")
     started_at = models.DateTimeField()
     heard_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)

@@ -6,6 +6,7 @@ from django.db import models
 from sessions_app.models.imports import JobStatus
 from sessions_app.models.projects import Project
 from sessions_app.models.sessions import Session
+from sessions_app.models.wordings import WordedTextField
 
 
 class EndpointTest(models.Model):
@@ -24,7 +25,7 @@ class EndpointTest(models.Model):
     report = models.JSONField(default=list)
     status = models.CharField(max_length=10, choices=JobStatus.choices, default=JobStatus.QUEUED)
     cancel_requested = models.BooleanField(default=False)
-    error = models.TextField(blank=True, default="")
+    error = WordedTextField(blank=True, default="")
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)

@@ -5,6 +5,7 @@ from django.db import models
 
 from sessions_app.models.audit import AuditSource
 from sessions_app.models.projects import Project
+from sessions_app.models.wordings import WordedTextField
 
 
 class JobStatus(models.TextChoices):
@@ -32,7 +33,7 @@ class ImportJob(models.Model):
     progress_total = models.PositiveIntegerField(null=True)
     cancel_requested = models.BooleanField(default=False)
     report = models.JSONField(null=True)
-    error = models.TextField(blank=True, default="")
+    error = WordedTextField(blank=True, default="")
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)

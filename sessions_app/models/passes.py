@@ -8,6 +8,7 @@ from django.db import models
 
 from sessions_app.models.policies import PolicyRevision, SessionPolicyRevision
 from sessions_app.models.sessions import Session
+from sessions_app.models.wordings import WordedListField, WordedTextField
 
 
 class PassKind(models.TextChoices):
@@ -34,8 +35,8 @@ class PassFacts(models.Model):
     kind = models.CharField(max_length=8, choices=PassKind.choices)
     outcome = models.CharField(max_length=40)
     reason = models.CharField(max_length=200, blank=True, default="")
-    detail = models.TextField(blank=True, default="")
-    notes = models.JSONField(null=True)
+    detail = WordedTextField(blank=True, default="")
+    notes = WordedListField(null=True)
     trigger = models.TextField(null=True)
     zones = models.JSONField(null=True)
     exchanges = models.JSONField(null=True)

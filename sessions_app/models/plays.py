@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 
 from sessions_app.models.sessions import Session
+from sessions_app.models.wordings import WordedTextField
 
 
 class PlayStatus(models.TextChoices):
@@ -35,7 +36,7 @@ class Play(models.Model):
     turns_done = models.PositiveIntegerField(default=0)
     turns_total = models.PositiveIntegerField(null=True)
     next_at = models.DateTimeField(null=True)
-    error = models.TextField(blank=True, default="")
+    error = WordedTextField(blank=True, default="")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)

@@ -9,6 +9,7 @@ from django.db import models
 
 from sessions_app.models.projects import Project
 from sessions_app.models.sessions import Session
+from sessions_app.models.wordings import WordedTextField
 
 USER_MODEL = settings.AUTH_USER_MODEL
 
@@ -24,7 +25,7 @@ class PolicyRevision(models.Model):
     number = models.PositiveIntegerField()
     settings = models.JSONField()
     author = models.ForeignKey(USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
-    note = models.TextField(blank=True, default="")
+    note = WordedTextField(blank=True, default="")
     source_text = models.TextField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -42,7 +43,7 @@ class SessionPolicyRevision(models.Model):
     number = models.PositiveIntegerField()
     settings = models.JSONField()
     author = models.ForeignKey(USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
-    note = models.TextField(blank=True, default="")
+    note = WordedTextField(blank=True, default="")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -8,6 +8,7 @@ from django.db import models
 
 from sessions_app.models.passes import PassFacts, PassKind
 from sessions_app.models.sessions import Session
+from sessions_app.models.wordings import WordedTextField
 
 
 class RunStatus(models.TextChoices):
@@ -33,7 +34,7 @@ class ReplayRun(models.Model):
     progress_done = models.PositiveIntegerField(default=0)
     progress_total = models.PositiveIntegerField(null=True)
     cancel_requested = models.BooleanField(default=False)
-    error = models.TextField(blank=True, default="")
+    error = WordedTextField(blank=True, default="")
     result = models.JSONField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)

@@ -10,6 +10,7 @@ from django.db.models import Case, When
 from django.db.models.functions import Coalesce
 
 from sessions_app.models.projects import Project
+from sessions_app.models.wordings import WordedTextField
 
 
 def occupancy_pct() -> Case:
@@ -79,7 +80,7 @@ class Session(models.Model):
     next_position = models.BigIntegerField(default=0)
     is_held = models.BooleanField(default=False)
     held_until_turn = models.PositiveIntegerField(null=True)
-    last_error = models.TextField(blank=True, default="")
+    last_error = WordedTextField(blank=True, default="")
     last_error_at = models.DateTimeField(null=True)
 
     live_rows = models.PositiveIntegerField(default=0)

@@ -8,6 +8,7 @@ from django.db import models
 
 from sessions_app.models.projects import Project
 from sessions_app.models.replays import RunStatus
+from sessions_app.models.wordings import WordedTextField
 
 
 class PolicyTrial(models.Model):
@@ -22,7 +23,7 @@ class PolicyTrial(models.Model):
     progress_done = models.PositiveIntegerField(default=0)
     progress_total = models.PositiveIntegerField(null=True)
     cancel_requested = models.BooleanField(default=False)
-    error = models.TextField(blank=True, default="")
+    error = WordedTextField(blank=True, default="")
     result = models.JSONField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)

@@ -10,8 +10,12 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from sessions_app.models import AuditAction, AuditEntry, AuditSource, Project
+from compaction.wording import wording_from_json
+from sessions_app.models import AuditAction, AuditEntry, AuditSource, MemberRole, Project, TokenScope
+from sessions_app.punctuation import colon, listed
 from sessions_app.queries.key_pages import read_key_page
+from sessions_app.templatetags.people import role_name, scope_name
+from sessions_app.translated import translated
 
 PAGE_SIZE = 100
 _ACTIONS = {action.value: action for action in AuditAction}
@@ -76,7 +80,9 @@ def line_of(entry: AuditEntry) -> AuditLine:
         who=entry.actor_name or entry.source_name or _nobody(entry),
         source=str(source.label) if source else entry.source,
         action=str(action.label) if action else entry.action,
-        details=", ".join(f"{detail_name(name)}: {value}" for name, value in entry.details if value),
+        details=listed(
+            detail_name(name) + colon() + detail_value(name, value) for name, value in entry.details if value
+        ),
         is_session=entry.action.startswith("session.") and entry.action != AuditAction.SESSION_DELETED,
     )
 
@@ -93,8 +99,10 @@ def detail_name(name: str) -> str:
         "before": pgettext("detail of an entry", "before"),
         "by": pgettext("detail of an entry", "by"),
         "bytes": pgettext("detail of an entry", "bytes"),
+        "branch": pgettext("detail of an entry", "branch"),
         "expires": pgettext("detail of an entry", "expires"),
         "files": pgettext("detail of an entry", "files"),
+        "format": pgettext("detail of an entry", "format"),
         "for": pgettext("detail of an entry", "for"),
         "invitation": pgettext("detail of an entry", "invitation"),
         "logins": pgettext("detail of an entry", "logins"),
@@ -102,10 +110,28 @@ def detail_name(name: str) -> str:
         "owner": pgettext("detail of an entry", "owner"),
         "role": pgettext("detail of an entry", "role"),
         "scope": pgettext("detail of an entry", "scope"),
+        "secrets": pgettext("detail of an entry", "secrets"),
         "sessions": pgettext("detail of an entry", "sessions"),
         "uses": pgettext("detail of an entry", "uses"),
     }
     return names.get(name, name)
+
+
+def detail_value(name: str, value: object) -> str:
+    """What stands in a detail in the reader's language: a known word, or a wording; anything else as it is."""
+    if name in ("role", "before", "after") and value in MemberRole.values:
+        return role_name(str(value))
+    if name == "scope" and value in TokenScope.values:
+        return scope_name(str(value))
+    words = {
+        ("administrator", "yes"): pgettext("detail of an entry", "yes"),
+        ("by", "invitation"): pgettext("detail of an entry", "invitation"),
+        ("by", "one-time link"): pgettext("detail of an entry", "one-time link"),
+        ("by", "password"): pgettext("detail of an entry", "password"),
+        ("secrets", "masked"): pgettext("detail of an entry", "masked"),
+        ("secrets", "not masked"): pgettext("detail of an entry", "not masked"),
+    }
+    return words.get((name, str(value))) or translated(wording_from_json(value))
 
 
 def kinds_of(actions: Iterable[AuditAction]) -> tuple[tuple[str, str], ...]:

@@ -16,6 +16,7 @@ from sessions_app.cache_assumption import CacheAssumption
 from sessions_app.models import CacheAccount, MessageRow, Session
 from sessions_app.pages.cache import CachePass, CacheReader
 from sessions_app.pages.occupancy import Tick, mark_of, read_marked_passes, token_ticks
+from sessions_app.punctuation import listed
 from sessions_app.rendering.curve import Curve, Point, draw_curve, path_of
 from sessions_app.rendering.rail import Mark, lay_out
 from sessions_app.templatetags.site import number
@@ -181,7 +182,7 @@ def unknown_words(bills: BillsState) -> str:
                 bills.unknown_summarizers,
             ).format(n=number(bills.unknown_summarizers))
         )
-    return ", ".join(reasons) or _("figures are missing")
+    return listed(reasons) or _("figures are missing")
 
 
 def chart_of(session: Session, bills: BillsState) -> CacheChart | None:

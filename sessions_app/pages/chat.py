@@ -26,6 +26,7 @@ from sessions_app.models import (
 from sessions_app.pages.endpoint_faults import FaultWords, fault_words
 from sessions_app.pages.pass_places import light_passes
 from sessions_app.pages.pass_words import icon_of, is_failed, kind_words, outcome_words, reason_words
+from sessions_app.punctuation import colon, end, listed
 from sessions_app.queries.waiting import waiting_turns
 from sessions_app.rendering.markdown import render_markdown
 from sessions_app.services.chat import SILENT
@@ -194,7 +195,7 @@ def milliseconds(span: timedelta) -> int:
 def pass_line(made_by: CompactionPass) -> PassLine:
     """What a pass did, in a sentence."""
     named = gettext("Pass %(number)d (%(kind)s)") % {"number": made_by.number, "kind": kind_words(made_by)}
-    return PassLine(made_by, icon_of(made_by), f"{named}: {deed(made_by)}", is_failed(made_by))
+    return PassLine(made_by, icon_of(made_by), named + colon() + deed(made_by), is_failed(made_by))
 
 
 def deed(made_by: CompactionPass) -> str:
@@ -203,7 +204,7 @@ def deed(made_by: CompactionPass) -> str:
     before, after = made_by.tokens_before, made_by.tokens_after
     if is_failed(made_by) or not made_by.committed or before is None or after is None:
         reason = reason_words(made_by)
-        return f"{outcome_words(made_by)}, {reason}." if reason else f"{outcome_words(made_by)}."
+        return listed(one for one in (outcome_words(made_by), reason) if one) + end()
     rows = archived_rows(made_by)
     archived = ngettext("archived %(rows)s row", "archived %(rows)s rows", rows) % {"rows": number(rows)}
     return gettext("%(archived)s; the context went from %(before)s to %(after)s tokens in %(took)s.") % {

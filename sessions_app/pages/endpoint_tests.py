@@ -11,10 +11,12 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
 from compaction.endpoint_probe import SLOW_SECONDS, ProbeWarning
+from compaction.wording import wording_from_json
 from sessions_app.models import EndpointTest, Project
 from sessions_app.pages.endpoint_faults import FaultWords, fault_words
 from sessions_app.rendering.markdown import render_markdown
 from sessions_app.summarizers import EXTRACTIVE
+from sessions_app.translated import translated
 
 NEWEST_TESTS: Final = 20
 WARNINGS: Final = {
@@ -134,7 +136,7 @@ def probe_line(stored: Mapping[str, Any], fastest_ms: int | None) -> ProbeLine:
         is_offline=is_offline,
         is_usable=bool(stored.get("is_usable")),
         fault=fault_words(stored.get("reason") or ""),
-        detail=stored.get("detail") or "",
+        detail=translated(wording_from_json(stored.get("detail") or "")),
         served_model=stored.get("served_model") or "",
         duration_ms=duration_ms,
         first_token_ms=stored.get("first_token_ms"),

@@ -236,7 +236,7 @@ def floor_sentences(session: Session, outlook: Outlook) -> Iterator[Sentence]:
 
 def error_sentences(session: Session) -> Iterator[Sentence]:
     if session.last_error:
-        yield Sentence(say(_("Last failure: {}"), session.last_error[:300]), is_warning=True)
+        yield Sentence(say(_("Last failure: {}"), translated(session.last_error)[:300]), is_warning=True)
 
 
 def threshold_words(outlook: Outlook) -> str:

@@ -9,7 +9,9 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy
 
+from compaction.wording import wording_from_json
 from sessions_app.models import ImportJob, JobStatus, Project
+from sessions_app.translated import translated
 
 NEWEST_JOBS = 20
 ENTRY_MARK = ": "
@@ -165,7 +167,7 @@ def file_outcome(stored: Mapping[str, Any]) -> FileOutcome:
     skipped = skipped_counts(stored)
     return FileOutcome(
         name=stored.get("path", ""),
-        error=stored.get("error", ""),
+        error=translated(wording_from_json(stored.get("error", ""))),
         format=stored.get("format", "") or "",
         lines=stored.get("lines", 0) or 0,
         skipped_lines=stored.get("skipped_lines", 0) or 0,
@@ -209,7 +211,7 @@ def session_outcome(stored: Mapping[str, Any]) -> SessionOutcome:
 def problem_line(stored: Mapping[str, Any]) -> ProblemLine:
     return ProblemLine(
         words=str(SKIP_WORDS.get(stored.get("kind", ""), stored.get("kind", ""))),
-        detail=stored.get("detail", ""),
+        detail=translated(wording_from_json(stored.get("detail", ""))),
         line=stored.get("line"),
         skipped=bool(stored.get("skipped", True)),
     )

@@ -9,6 +9,8 @@ from django.utils.translation import gettext_lazy, pgettext
 
 from compaction.records import Outcome
 from sessions_app.models import CompactionPass, PassFacts, PassKind
+from sessions_app.punctuation import colon, semicolon
+from sessions_app.translated import translated
 
 OUTCOMES = {
     Outcome.ABSORBED: gettext_lazy("absorbed"),
@@ -92,8 +94,13 @@ def words_of_reason(reason: str) -> str:
 
 def why_words(facts: PassFacts) -> str:
     """Reason and detail as one sentence without its full stop; empty when nothing is known."""
-    reason, detail = reason_words(facts), facts.detail.strip().rstrip(".")
-    return f"{reason}: {detail}" if reason and detail else reason or detail
+    reason, detail = reason_words(facts), translated(facts.detail).strip().rstrip(".")
+    return reason + colon() + detail if reason and detail else reason or detail
+
+
+def notes_words(facts: PassFacts) -> str:
+    """What else there is to know of a pass, without a full stop; empty when there is nothing."""
+    return semicolon().join(translated(note) for note in facts.notes or ())
 
 
 def kind_words(facts: PassFacts) -> str:

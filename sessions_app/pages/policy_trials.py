@@ -81,7 +81,7 @@ def result_sentences(lines: tuple[TrialLine, ...], figures: ProjectFigures) -> t
     micro, rebilled = sums[0], sum(one.rebilled_tokens for one in then)
     if micro:
         freed = sum(one.freed_tokens for one in then)
-        text = _("One pass re-bills **{} tokens** in the mean and gives back {}.")
+        text = _("One pass re-bills **{} tokens** on average and gives back {}.")
         found.append(say(text, number(round(rebilled / micro)), number(round(freed / micro))))
     return tuple(found)
 

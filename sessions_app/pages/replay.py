@@ -21,6 +21,7 @@ from sessions_app.pages.pass_words import icon_of, is_failed, outcome_words
 from sessions_app.pages.replay_edit import EditView, read_edit
 from sessions_app.pages.replay_steps import StepLabel, StepName, first_step, step_labels, step_names
 from sessions_app.pages.summary_text import unframed
+from sessions_app.punctuation import colon
 from sessions_app.rendering.curve import Curve, Point, draw_curve, thin_out
 from sessions_app.rendering.rail import Mark, lay_out
 from sessions_app.rendering.word_diff import WordDiff, compare_words
@@ -298,7 +299,7 @@ def mark_of(facts: CompactionPass | ReplayStep, place_pct: float, href: str, cur
     return Mark(
         number=facts.number,
         icon=icon_of(facts),
-        words=f"{facts.number}: {outcome_words(facts)}",
+        words=f"{facts.number}{colon()}{outcome_words(facts)}",
         href=href,
         place_pct=place_pct,
         shown_pct=place_pct,

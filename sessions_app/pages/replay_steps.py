@@ -14,6 +14,7 @@ from django.utils.translation import ngettext
 
 from sessions_app.models import CompactionPass, PassFacts, PassKind, PassOrigin
 from sessions_app.pages.pass_words import PLANNED, is_failed, outcome_words, reason_words
+from sessions_app.punctuation import listed
 from sessions_app.templatetags.site import number
 
 
@@ -142,7 +143,7 @@ def sent_note(facts: PassFacts) -> str:
     if not facts.redactions:
         return size
     masks = ngettext("{} redaction", "{} redactions", facts.redactions).format(facts.redactions)
-    return f"{size}, {masks}"
+    return listed((size, masks))
 
 
 def reply_note(facts: PassFacts) -> str:

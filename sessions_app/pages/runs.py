@@ -13,6 +13,7 @@ from sessions_app.models import PassKind, ReplayRun, ReplayStep, RunStatus, Sess
 from sessions_app.pages.occupancy import Tick, share_ticks, share_top
 from sessions_app.pages.pass_words import icon_of, is_failed, outcome_words
 from sessions_app.pages.replay import drawn_steps, run_points
+from sessions_app.punctuation import colon
 from sessions_app.rendering.curve import Curve, draw_curve, thin_out
 from sessions_app.rendering.rail import Mark, lay_out
 
@@ -126,7 +127,7 @@ def mark_of(run: ReplayRun, curve: Curve, step: ReplayStep) -> Mark:
     return Mark(
         number=step.number,
         icon=icon_of(step),
-        words=f"{step.number}: {outcome_words(step)}",
+        words=f"{step.number}{colon()}{outcome_words(step)}",
         href=reverse("run_replay", args=[run.session.public_id, run.pk, step.number, 1]),
         place_pct=place,
         shown_pct=place,

@@ -96,7 +96,7 @@ def model_warnings(policy: CompactionPolicy, figures: ProjectFigures) -> Iterato
     exchange = figures.exchange_tokens
     if auxiliary.window_tokens and exchange and auxiliary.window_tokens < 2 * exchange:
         text = _(
-            "**The summarizer's window of {} tokens is small**: one exchange here holds {} tokens in the mean, and "
+            "**The summarizer's window of {} tokens is small**: one exchange here holds {} tokens on average, and "
             "the question needs room for the summary as well."
         )
         yield Caution(
@@ -104,7 +104,7 @@ def model_warnings(policy: CompactionPolicy, figures: ProjectFigures) -> Iterato
         )
     if policy.runs_micro and figures.micro_ms and figures.micro_ms > 1_000 * policy.finalize_wait_seconds:
         text = _(
-            "**Passes take longer than requests wait**: {} in the mean, against {} s. Requests then go out with the "
+            "**Passes take longer than requests wait**: {} on average, against {} s. Requests then go out with the "
             "old rows."
         )
         yield Caution(
@@ -121,7 +121,7 @@ def endpoint_warnings(policy: CompactionPolicy) -> Iterator[Caution]:
         endpoint_of(policy.auxiliary)
     except InvalidPolicy as error:
         text = _("**The summarizer can't be asked**, so every pass would fail: {}.")
-        yield Caution(say(text, translated(str(error))), "auxiliary.compression.provider")
+        yield Caution(say(text, translated(error.said)), "auxiliary.compression.provider")
 
 
 def window_warnings(preview: Preview) -> Iterator[Caution]:
@@ -149,7 +149,7 @@ def cache_warnings(policy: CompactionPolicy, preview: Preview) -> Iterator[Cauti
 def break_even_words(cost: RewriteCost) -> SafeString:
     """That passes follow each other sooner than they pay, with the figures."""
     calls, rebilled = cost.economics.break_even.calls, number(cost.economics.rebilled_tokens)
-    saved, label = number(cost.economics.saved_tokens), cost.prices.label
+    saved, label = number(cost.economics.saved_tokens), translated(cost.prices.label)
     if calls is None:
         text = _("**A pass never pays for itself** on {}: it re-bills about {} tokens and gives back {} per request.")
         return say(text, label, rebilled, saved)
@@ -192,7 +192,7 @@ def batch_share_words(figures: ProjectFigures) -> SafeString | None:
     took = _("unknown") if figures.batch_ms is None else duration_ms(round(figures.batch_ms))
     text = ngettext(
         "There was {} batch in {} of the newest {} sessions; it took {}.",
-        "There were {} batches in {} of the newest {} sessions; one took {} in the mean.",
+        "There were {} batches in {} of the newest {} sessions; one took {} on average.",
         figures.batch_passes,
     )
     return say(text, number(figures.batch_passes), figures.batch_sessions, figures.sessions, took)

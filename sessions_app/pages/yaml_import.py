@@ -50,7 +50,7 @@ def fresh_page(project: Project) -> YamlPage:
 
 def broken_page(project: Project, text: str, why: str) -> YamlPage:
     """The page for a text that can't be read."""
-    return replace(fresh_page(project), text=text, broken=sentence(why))
+    return replace(fresh_page(project), text=text, broken=sentence(translated(why)))
 
 
 def read_page(project: Project, reading: YamlReading, text: str, base: str, note: str) -> YamlPage:

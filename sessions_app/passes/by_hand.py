@@ -5,6 +5,7 @@ Best effort like the end of a turn: what goes wrong is logged and shown on the s
 
 from __future__ import annotations
 
+from compaction.wording import worded
 from sessions_app import services
 from sessions_app.models import Session, TurnStep
 from sessions_app.passes.failing import tell_failed_pass
@@ -20,7 +21,7 @@ def make_requested_pass(session_id: int, step: TurnStep, passing: Passing) -> No
     except Session.DoesNotExist:
         return
     except Exception as error:
-        tell_failed_pass(session_id, step, "that was asked for", error)
+        tell_failed_pass(session_id, step, worded("that was asked for"), error)
         return
     if isinstance(done, Stale):
-        services.note_failure(session_id, "Pass that was asked for: the session kept changing; ask again.")
+        services.note_failure(session_id, worded("Pass that was asked for: the session kept changing; ask again."))

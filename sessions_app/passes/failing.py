@@ -6,6 +6,7 @@ import logging
 
 from django.db import Error
 
+from compaction.wording import worded
 from sessions_app import services
 from sessions_app.models import TurnStep
 from sessions_app.passes.faults import traceback_for_log
@@ -19,5 +20,7 @@ def tell_failed_pass(session_id: int, step: TurnStep, when: str, error: Exceptio
     kind = type(error).__name__
     told = f"the {step.label} pass {when} failed ({kind})"
     logger.error("session %s: %s", session_id, told, exc_info=traceback_for_log(error))
-    what = "the result could not be stored" if isinstance(error, Error) else "it ended with a fault of ours"
-    services.note_failure(session_id, f"Pass {when}: {what} ({kind}).")
+    if isinstance(error, Error):
+        services.note_failure(session_id, worded("Pass {}: the result could not be stored ({}).", when, kind))
+    else:
+        services.note_failure(session_id, worded("Pass {}: it ended with a fault of ours ({}).", when, kind))

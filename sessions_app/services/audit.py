@@ -15,6 +15,7 @@ from django.contrib.auth.models import AbstractBaseUser
 
 from compaction.redaction import redact
 from compaction.storable import storable_text
+from compaction.wording import reworded, wording_to_json
 from sessions_app import clock
 from sessions_app.models import AuditAction, AuditEntry, AuditSource, Project
 
@@ -54,7 +55,7 @@ def record_audit(
         address=origin.address,
         action=action,
         subject=_told(subject, MOST_SUBJECT_CHARS),
-        details=[[name, _told(value, MOST_DETAIL_CHARS)] for name, value in details],
+        details=[[name, wording_to_json(_told(value, MOST_DETAIL_CHARS))] for name, value in details],
     )
 
 
@@ -65,4 +66,4 @@ def minute_of(moment: datetime) -> str:
 
 def _told(text: str, most_chars: int) -> str:
     """The text as the log may keep it."""
-    return redact(storable_text(text)).text[:most_chars]
+    return reworded(text, lambda given: redact(storable_text(given)).text[:most_chars])

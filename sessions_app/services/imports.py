@@ -11,6 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from compaction.storable import storable_text
+from compaction.wording import worded
 from sessions_app.deferring import defer_import
 from sessions_app.mapping import storable_json
 from sessions_app.models import AuditAction, AuditSource, ImportJob, JobStatus, Project
@@ -53,7 +54,7 @@ def request_import(
             origin or AuditOrigin(AuditSource.SITE, created_by),
             AuditAction.IMPORT_REQUESTED,
             project=project,
-            subject=f"import {job.pk}",
+            subject=worded("import {}", job.pk),
             details=(("files", str(len(files))), ("bytes", str(sum(file.size_bytes for file in files)))),
         )
     return job
@@ -87,7 +88,7 @@ def enter_import(project: Project, files: Sequence[UploadedFile], ended: ImportE
             origin,
             AuditAction.IMPORT_REQUESTED,
             project=project,
-            subject=f"import {job.pk}",
+            subject=worded("import {}", job.pk),
             details=(("files", str(ended.files)),),
         )
     return job

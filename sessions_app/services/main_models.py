@@ -9,6 +9,7 @@ from django.db import transaction
 
 from compaction.errors import InvalidPolicy
 from compaction.main_model import MODEL, MainModelReading, read_main_model
+from compaction.wording import worded
 from sessions_app.models import Project
 from sessions_app.services.audit import THE_SITE, AuditOrigin
 from sessions_app.services.policies import save_policy
@@ -26,5 +27,7 @@ def save_main_model(project_id: int, block: Mapping[str, Any], *, origin: AuditO
         raise InvalidPolicy(reading.errors[0].cause or reading.errors[0].message, reading.errors[0].key)
     with transaction.atomic():
         project = Project.objects.select_for_update().get(pk=project_id)
-        save_policy(project_id, {**project.policy_settings, MODEL: dict(block)}, None, "Main model", origin=origin)
+        save_policy(
+            project_id, {**project.policy_settings, MODEL: dict(block)}, None, worded("Main model"), origin=origin
+        )
     return reading

@@ -7,6 +7,7 @@ from typing import Final
 
 from compaction.errors import InvalidInput
 from compaction.storable import storable_text
+from compaction.wording import worded
 from sessions_app.deferring import defer_pass
 from sessions_app.models import Session, TurnStep
 
@@ -21,12 +22,14 @@ def request_pass(session_id: int, step: TurnStep, focus: str = "") -> str:
     pass that can't be asked for and a focus that can't be used.
     """
     if step not in REQUESTABLE:
-        raise InvalidInput("only a micro pass or a batch can be asked for", "kind")
+        raise InvalidInput(worded("only a micro pass or a batch can be asked for"), "kind")
     wanted = " ".join(storable_text(focus).split())
     if wanted and step != TurnStep.BATCH:
-        raise InvalidInput("only a batch takes a focus", "focus")
+        raise InvalidInput(worded("only a batch takes a focus"), "focus")
     if len(wanted) > MOST_FOCUS_CHARS:
-        raise InvalidInput(f"a focus has at most {MOST_FOCUS_CHARS} characters, not {len(wanted):,}", "focus")
+        raise InvalidInput(
+            worded("a focus has at most {} characters, not {:,}", MOST_FOCUS_CHARS, len(wanted)), "focus"
+        )
     session = Session.objects.only("pk").get(pk=session_id)
     request_id = f"request:{secrets.token_hex(8)}"
     defer_pass(session.pk, step, wanted, request_id)

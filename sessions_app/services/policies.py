@@ -15,6 +15,7 @@ from django.db import transaction
 from compaction.main_model import MODEL, read_main_model
 from compaction.policy_reading import without_secrets
 from compaction.storable import storable_text
+from compaction.wording import worded
 from sessions_app.mapping import storable_json, storable_or_none
 from sessions_app.models import (
     AuditAction,
@@ -72,7 +73,7 @@ def save_policy(
             note=storable_text(note),
             source_text=None if source_text is None else storable_text(source_text),
         )
-        _record(origin, author, project, f"revision {revision.number}", note)
+        _record(origin, author, project, worded("revision {}", revision.number), note)
     return revision
 
 
@@ -116,7 +117,8 @@ def save_session_policy(
             author_id=None if author is None else author.pk,
             note=storable_text(note),
         )
-        _record(origin, author, session.project, f"session {session.public_id}, revision {revision.number}", note)
+        subject = worded("session {}, revision {}", session.public_id, revision.number)
+        _record(origin, author, session.project, subject, note)
     return revision
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
+from compaction.wording import worded
 from sessions_app.models import AuditAction, MemberRole, PolicyRevision, Project, ProjectMember
 from sessions_app.services.audit import THE_SITE, AuditOrigin, record_audit
 from sessions_app.services.owner import ensure_local_owner
@@ -20,7 +21,7 @@ def create_project(
     """A new project, with its owner and its first policy revision. Raises IntegrityError when the slug is taken."""
     with transaction.atomic():
         project = Project.objects.create(slug=slug, name=name)
-        PolicyRevision.objects.create(project=project, number=1, settings={}, note="Defaults")
+        PolicyRevision.objects.create(project=project, number=1, settings={}, note=worded("Defaults"))
         if owner is not None:
             ProjectMember.objects.create(project=project, user_id=owner.pk, role=MemberRole.OWNER)
         details = () if owner is None else (("owner", owner.get_username()),)
@@ -36,7 +37,7 @@ def default_project() -> Project:
     with transaction.atomic():
         project, is_new = Project.objects.get_or_create(slug=DEFAULT_SLUG, defaults={"name": "Default"})
         if is_new:
-            PolicyRevision.objects.create(project=project, number=1, settings={}, note="Defaults")
+            PolicyRevision.objects.create(project=project, number=1, settings={}, note=worded("Defaults"))
             add_member(project, ensure_local_owner(), MemberRole.OWNER)
     return project
 

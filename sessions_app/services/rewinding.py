@@ -10,6 +10,7 @@ from django.db import transaction
 
 from compaction.errors import InvalidInput
 from compaction.messages import Role, RowKind
+from compaction.wording import worded
 from sessions_app import clock
 from sessions_app.counters import Counters
 from sessions_app.models import EventKind, MessageRow, Session, Turn
@@ -31,7 +32,7 @@ def rewind_session(session_id: int, position: int) -> int:
     with transaction.atomic():
         session = lock_session(session_id)
         if not can_rewind(session, position):
-            raise InvalidInput("some of these rows were compacted; branch the session instead", "position")
+            raise InvalidInput(worded("some of these rows were compacted; branch the session instead"), "position")
         leaving = MessageRow.objects.filter(session_id=session_id, position__gte=position, died_seq__isnull=True)
         stamped = list(leaving.order_by("position").values_list("position", "kind", "role", "tokens", "turn"))
         if not stamped:

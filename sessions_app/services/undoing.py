@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from compaction.messages import Role, RowKind
+from compaction.wording import worded
 from sessions_app import clock
 from sessions_app.counters import Counters
 from sessions_app.models import (
@@ -68,9 +69,11 @@ def _newest_pass(session: Session) -> CompactionPass:
         .first()
     )
     if newest is None or newest.seq <= (session.reset_seq or 0):
-        raise NothingToUndo("no pass has changed this session since it began")
+        raise NothingToUndo(worded("no pass has changed this session since it began"))
     if newest.origin != PassOrigin.ENGINE or newest.state_before is None:
-        raise NothingToUndo(f"pass {newest.number} was recorded by another program and can't be taken back here")
+        raise NothingToUndo(
+            worded("pass {} was recorded by another program and can't be taken back here", newest.number)
+        )
     return newest
 
 

@@ -23,6 +23,7 @@ from sessions_app.pages.flow import SummaryItem
 from sessions_app.pages.ledger import TurnTime
 from sessions_app.pages.replay_steps import first_step, has_edit
 from sessions_app.pages.summary_text import unframed
+from sessions_app.punctuation import listed
 from sessions_app.rendering.gauge import Segment, Zone, draw_gauge
 from sessions_app.rendering.markdown import render_markdown
 from sessions_app.rendering.word_diff import DiffLine, set_text
@@ -43,6 +44,7 @@ register.filter("pass_icon", pass_words.icon_of)
 register.filter("pass_kind", pass_words.kind_words)
 register.filter("pass_outcome", pass_words.outcome_words)
 register.filter("pass_reason", pass_words.reason_words)
+register.filter("pass_notes", pass_words.notes_words)
 register.filter("pass_why", pass_words.why_words)
 register.filter("pass_failed", pass_words.is_failed)
 register.filter("pass_tokens", pass_words.tokens_of)
@@ -129,7 +131,7 @@ def set_lines(text: str) -> tuple[DiffLine, ...]:
 @register.filter
 def first_ten(positions: tuple[int, ...]) -> str:
     """The first row numbers, and how many more there are."""
-    shown = ", ".join(str(position) for position in positions[:10])
+    shown = listed(str(position) for position in positions[:10])
     more = len(positions) - 10
     return shown if more <= 0 else gettext("%(rows)s and %(more)d more") % {"rows": shown, "more": more}
 
@@ -218,7 +220,7 @@ def session_words(facts: CompactionPass) -> str:
         )
     if facts.cursor_after_position is not None and facts.cursor_after_position != facts.cursor_before_position:
         words.append(gettext("cursor to row %(row)d") % {"row": facts.cursor_after_position})
-    return ", ".join(words)
+    return listed(words)
 
 
 @register.filter

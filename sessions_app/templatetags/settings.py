@@ -7,8 +7,6 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
-from sessions_app.translated import translated
-
 register = template.Library()
 
 
@@ -38,12 +36,6 @@ def in_words(text: str) -> SafeString:
 def unbroken(text: str) -> str:
     """A number and its per cent sign, which stay in one line."""
     return text.replace(" %", "\N{NO-BREAK SPACE}%")
-
-
-@register.filter
-def told(text: str) -> str:
-    """What the engine says of a problem, in the reader's language."""
-    return translated(text)
 
 
 @register.filter

@@ -16,13 +16,25 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, pgettext
 
 from compaction.cache_prices import shipped_price_table
+from sessions_app import punctuation
 from sessions_app.access import may_manage, may_write, writable_projects
 from sessions_app.languages import other_languages
-from sessions_app.models import Project
+from sessions_app.models import Project, Session
 from sessions_app.themes import next_theme_after, theme_of
 from sessions_app.token_counting import exact_counter_name
+from sessions_app.translated import translated
 
 register = template.Library()
+for mark in (
+    punctuation.comma,
+    punctuation.semicolon,
+    punctuation.colon,
+    punctuation.stop,
+    punctuation.end,
+    punctuation.opening,
+    punctuation.closing,
+):
+    register.simple_tag(mark)
 
 DASH = "–"
 MINUS = "−"
@@ -46,6 +58,18 @@ def next_theme(context: dict[str, Any]) -> str:
 def languages_to_change_to() -> tuple[tuple[str, str], ...]:
     """The languages of the pages but the one that is shown: code and own name of each."""
     return other_languages(get_language() or "")
+
+
+@register.filter
+def told(text: str) -> str:
+    """What this program says of something, in the reader's language; a text of others stays as it is."""
+    return translated(text)
+
+
+@register.filter
+def source_name(source: str) -> str:
+    """Where a session came from: the name of a program or format, or this site."""
+    return pgettext("source of a session", "hosted") if source == Session.HOSTED else source
 
 
 @register.simple_tag

@@ -17,6 +17,7 @@ from sessions_app.pages.people import read_secrets
 from sessions_app.people_forms import BeforeForm, SecretForm
 from sessions_app.secret_box import SecretsUnavailable, can_store
 from sessions_app.services.secrets import remove_secret, store_secret
+from sessions_app.translated import translated
 from sessions_app.views.page_request import PageRequest
 
 
@@ -43,7 +44,7 @@ def keep(request: PageRequest, project: Project, form: SecretForm) -> bool:
     try:
         store_secret(page_origin(request), project, asked["name"], asked["place"], asked["value"])
     except SecretsUnavailable as error:
-        form.add_error(None, str(error))
+        form.add_error(None, translated(error.said))
         return False
     messages.success(request, gettext("The key %(name)s is stored.") % {"name": asked["name"]})
     return True

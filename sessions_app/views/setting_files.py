@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from compaction.config_yaml import write_policy_yaml
 from compaction.errors import InvalidPolicy
+from compaction.wording import worded
 from sessions_app.access import get_project, may_manage, require_owner
 from sessions_app.models import Project
 from sessions_app.origins import page_origin
@@ -53,7 +54,7 @@ def settings_yaml(request: PageRequest, slug: str) -> HttpResponse:
             return _file("config.yaml", into_file(project, text))
         reading = read_yaml(project, text, accept_nearest=request.POST.get("accept") == "nearest")
     except InvalidPolicy as error:
-        return _page(request, project, broken_page(project, request.POST.get("text", ""), str(error)), 422)
+        return _page(request, project, broken_page(project, request.POST.get("text", ""), error.said), 422)
     page = read_page(project, reading, text, request.POST.get("base", ""), request.POST.get("note", ""))
     if refusals_of(reading):
         return _page(request, project, page, 422)
@@ -66,21 +67,21 @@ def _text(request: PageRequest) -> str:
     if not isinstance(upload, UploadedFile):
         text = request.POST.get("text", "")
         if not text.strip():
-            raise InvalidPolicy(_("choose a file or paste a text"))
+            raise InvalidPolicy(worded("choose a file or paste a text"))
         return text.replace("\r\n", "\n")
     if upload.size is None or upload.size > MOST_BYTES:
-        raise InvalidPolicy(_("the file is larger than {most} bytes").format(most=f"{MOST_BYTES:,}"))
+        raise InvalidPolicy(worded("the file is larger than {:,} bytes", MOST_BYTES))
     try:
         content: bytes = upload.read()
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidPolicy(_("byte {place} is not UTF-8 text").format(place=error.start)) from error
+        raise InvalidPolicy(worded("byte {} is not UTF-8 text", error.start)) from error
 
 
 def _save(request: PageRequest, project: Project, page: YamlPage) -> HttpResponse:
     assert page.reading is not None
     reading = page.reading
-    note = page.note or _("From a YAML file")
+    note = page.note or worded("From a YAML file")
     wish = Wish(
         reading.blocks,
         page.base,

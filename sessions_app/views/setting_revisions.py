@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from compaction.main_model import MODEL
+from compaction.wording import worded
 from sessions_app.access import get_project, may_manage, require_owner
 from sessions_app.models import PolicyRevision, Project
 from sessions_app.origins import page_origin
@@ -64,7 +65,7 @@ def setting_revert(request: PageRequest, slug: str, number: int) -> HttpResponse
         {MODEL: {}, **revision.settings},
         revision_number(request.POST.get("base", "")) or 0,
         request.user,
-        request.POST.get("note", "").strip()[:1_000] or _("Back to revision {number}").format(number=number),
+        request.POST.get("note", "").strip()[:1_000] or worded("Back to revision {}", number),
         accept_nearest=True,
         source_text=revision.source_text,
         origin=page_origin(request),

@@ -67,7 +67,7 @@ def test_an_answer_streams_survives_a_reload_is_seen_in_two_tabs_and_its_pass_is
         for one in (page, tab):
             expect(one.locator("#rows")).to_contain_text("And the second.")
             expect(one.locator("#coming-text")).to_have_count(0)
-        expect(page.locator("#chat-turn-end")).to_contain_text("Whether a pass is due is looked at next")
+        expect(page.locator("#chat-turn-end")).to_contain_text("Whether a pass is due is checked next")
         work()
         for one in (page, tab):
             expect(one.locator("#chat-turn-end")).to_contain_text(f"Pass {passes + 1} (micro): archived")
