@@ -44,6 +44,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "hermes_site.connections.release_when_answered",
     "django.middleware.security.SecurityMiddleware",
     "hermes_site.compression.CompressionMiddleware",
     "csp.middleware.CSPMiddleware",

@@ -162,6 +162,48 @@ def message_of(row: MessageRow | RowColumns) -> Message:
     )
 
 
+MESSAGE_COLUMNS: Final = (
+    *("role", "content", "parts", "tool_calls", "tool_call_id", "name", "reasoning", "message_extras"),
+)
+
+
+def message_columns(row: MessageRow) -> dict[str, Any]:
+    """The columns that hold a row's message."""
+    return {name: getattr(row, name) for name in MESSAGE_COLUMNS}
+
+
+def message_from_columns(told: Mapping[str, Any]) -> Message:
+    """The message that `message_columns` told. Raises KeyError, TypeError or ValueError when it is none."""
+    content, parts = told["content"], told["parts"]
+    texts = (told["tool_call_id"], told["name"], told["reasoning"], content)
+    if not all(text is None or isinstance(text, str) for text in texts) or not isinstance(told["message_extras"], str):
+        raise TypeError("a text of the message is none")
+    return Message(
+        role=Role(told["role"]),
+        content=content if parts is None else tuple(_checked_part(part) for part in parts),
+        tool_calls=tuple(_checked_call(call) for call in told["tool_calls"] or ()),
+        tool_call_id=told["tool_call_id"],
+        name=told["name"],
+        reasoning=told["reasoning"],
+        extras=told["message_extras"],
+    )
+
+
+def _checked_part(told: Mapping[str, Any]) -> Part:
+    if not all(isinstance(value, str) for value in told.values()):
+        raise TypeError("a part of the message is no text")
+    return _part_of(told)
+
+
+def _checked_call(told: Mapping[str, Any]) -> ToolCall:
+    call = _call_of(told)
+    if not all(isinstance(text, str) for text in (call.name, call.arguments, call.extras, *call.aliases)):
+        raise TypeError("a part of the call is no text")
+    if call.id is not None and not isinstance(call.id, str):
+        raise TypeError("the id of the call is no text")
+    return call
+
+
 def row_of(row: MessageRow | RowColumns) -> Row:
     """The engine's row for a stored row. Reads `ROW_COLUMNS` and nothing else."""
     return Row(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from compaction.formats.own_ledger import OwnLedger
 from compaction.messages import Message, RowKind
 from compaction.records import Outcome, PassKind
 
@@ -185,6 +186,7 @@ class SourceSession:
     foreign_id: unique within `source`. parent_foreign_id with parent_link says where it comes from: "compression"
     (the same conversation goes on), "branch", or "subagent" (parent_call_id then names the call that started it).
     window_tokens, fixed_overhead_tokens: as the source states them. extras: further facts as a JSON object.
+    ledger: of an export of this program that holds everything; `events` then tell the same more coarsely.
     """
 
     foreign_id: str
@@ -203,6 +205,7 @@ class SourceSession:
     cwd: str | None = None
     extras: str = "{}"
     is_damaged: bool = False
+    ledger: OwnLedger | None = None
 
 
 @dataclass(slots=True)

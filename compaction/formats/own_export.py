@@ -1,9 +1,13 @@
 """Reading the exports of this program, as one JSON document or as JSON lines.
 
-An export tells of each row when it was born and when it died, and by which pass. From that the session is told again as
-it happened: rows appended, passes with what they archived and what they put in its place, passes that changed nothing
-with why they did not, rows taken back. Kinds stay: a summary comes back as a summary, never as a message. A pass that
-was undone left nothing, so it is left out, and the report says so.
+An export that is not redacted holds all that is stored of its session (`own_ledger`). Whoever can keep that needs
+nothing else. The rest is for exports of earlier versions, for redacted ones, and for those that lost a record on the
+way.
+
+Each row says when it was born and when it died, and by which pass. From that the session is told again as it happened:
+rows appended, passes with what they archived and what they put in its place, passes that changed nothing with why they
+did not, rows taken back. Kinds stay: a summary comes back as a summary, never as a message. A pass that was undone left
+nothing, so it is left out, and the report says so.
 
 A redacted export is no original. It is read as a source of its own, under an id of its own, so that a copy with masked
 texts can never be taken for the session, nor mix with it.
@@ -30,6 +34,7 @@ from compaction.formats.events import (
     SourceSession,
 )
 from compaction.formats.json_lines import JsonLineReader, parse_json, read_document
+from compaction.formats.own_ledger import LISTS, LedgerRow, OwnLedger, is_original
 from compaction.formats.own_passes import figures_of, text_of, tried_pass, whole
 from compaction.formats.source_file import SourceFile, StreamKeeper
 from compaction.formats.times import epoch_seconds
@@ -40,7 +45,7 @@ from compaction.wire import message_from_openai
 from compaction.wording import worded
 
 FORMAT: Final = "hermes-sessions-export"
-VERSION: Final = 1
+VERSION: Final = 2
 SOURCE: Final = "sessions-export"
 REDACTED_SOURCE: Final = "redacted-export"
 _PASS_KINDS: Final = {
@@ -81,12 +86,14 @@ class _RowsOfPasses:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """An export taken apart: the head, narrow lines of the rows, the passes, and the passes whose summary is hidden."""
+    """An export taken apart: the head, narrow lines of the rows, the passes, the passes whose summary is hidden, and
+    where the export is whole all of its records."""
 
     head: Record
     rows: Sequence[_RowLine]
     passes: Sequence[Record]
     opaque_passes: frozenset[int]
+    ledger: OwnLedger | None
 
 
 def read_own_export(file: SourceFile, report: ImportReport) -> Iterator[SourceSession]:
@@ -122,7 +129,10 @@ def _from_document(file: SourceFile) -> tuple[_Told, Fetch]:
     head = value if isinstance(value, dict) else {}
     rows, passes, summaries = (_objects(head.get(name)) for name in ("rows", "passes", "summaries"))
     lines = [_row_line(row, place, None) for place, row in enumerate(rows)]
-    return _Told(head, lines, passes, _opaque(summaries)), lambda line: rows[line.place]
+    lists = {name: head.get(plural) for plural, name in LISTS.items()}
+    is_whole = all(isinstance(one, list) and len(_objects(one)) == len(one) for one in lists.values())
+    ledger = _ledger(head, lines, lambda name: iter(_objects(lists[name]))) if is_whole else None
+    return _Told(head, lines, passes, _opaque(summaries), ledger), lambda line: rows[line.place]
 
 
 def _from_lines(file: SourceFile, report: ImportReport) -> tuple[_Told, Fetch]:
@@ -131,29 +141,47 @@ def _from_lines(file: SourceFile, report: ImportReport) -> tuple[_Told, Fetch]:
     rows: list[_RowLine] = []
     passes: list[Record] = []
     summaries: list[Record] = []
+    places: dict[str, list[int]] = {name: [] for name in LISTS.values()}
+    counts: object = None
     with keeper.opened() as stream:
         reader = JsonLineReader(stream, report.add)
         for line in reader.objects():
-            match line.value.get("record"):
+            kind = line.value.get("record")
+            places.get(str(kind), []).append(line.offset)
+            match kind:
                 case "session":
                     head = line.value
                 case "row":
                     rows.append(_row_line(line.value, line.offset, line.number))
                 case "pass":
-                    passes.append(line.value)
+                    # What is stored beside is long, and read again where it is needed.
+                    passes.append({name: value for name, value in line.value.items() if name != "stored"})
                 case "summary":
                     summaries.append({**line.value, "text": line.value.get("text") and ""})
-                case "prompt":
-                    # What a client sent beside the rows is no part of the transcript.
+                case "end":
+                    counts = line.value.get("counts")
+                case "prompt" | "event" | "turn" | "call":
+                    # No part of the transcript.
                     pass
                 case _:
                     report.add(Problem(ProblemKind.UNKNOWN_TYPE, worded("a record of no known kind"), line.number))
         report.lines = reader.lines
-    return _Told(head, rows, passes, _opaque(summaries)), partial(_record_at, keeper)
+    is_whole = counts == {plural: len(places[name]) for plural, name in LISTS.items()}
+    ledger = _ledger(head, rows, lambda name: (_at(keeper, place) for place in places[name])) if is_whole else None
+    return _Told(head, rows, passes, _opaque(summaries), ledger), lambda line: _at(keeper, line.place)
 
 
-def _record_at(keeper: StreamKeeper, line: _RowLine) -> Record:
-    value = parse_json(keeper.line_at(line.place)).value
+def _ledger(head: Record, rows: Sequence[_RowLine], read: Callable[[str], Iterator[Record]]) -> OwnLedger | None:
+    if not is_original(head):
+        return None
+    facts = head["session"]
+    assert isinstance(facts, dict)
+    narrow = [LedgerRow(row.id, row.foreign_id, row.born_seq, row.died_seq, row.archived_by) for row in rows]
+    return OwnLedger(facts, narrow, read)
+
+
+def _at(keeper: StreamKeeper, place: int) -> Record:
+    value = parse_json(keeper.line_at(place)).value
     return value if isinstance(value, dict) else {}
 
 
@@ -200,6 +228,7 @@ def _session(told: _Told, fetch: Fetch, report: ImportReport) -> SourceSession:
         window_tokens=whole(facts.get("window_tokens")),
         fixed_overhead_tokens=whole(facts.get("fixed_overhead_tokens")),
         extras=json_text({"exported_from": facts.get("source"), "exported_id": name, "redacted": is_redacted}),
+        ledger=told.ledger,
     )
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
-from asgiref.sync import sync_to_async
-from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, StreamingHttpResponse
 
 from sessions_app.exporting.html import html_pieces
@@ -16,9 +14,9 @@ from sessions_app.exporting.records import RecordExporter
 from sessions_app.models import AuditAction, Session
 from sessions_app.services import record_audit
 from sessions_app.services.audit import AuditOrigin
+from sessions_app.streaming import streamed
 
 LINES_TYPE: Final = "application/x-ndjson"
-BLOCK_BYTES: Final = 64 * 1024
 
 
 class ExportFormat(StrEnum):
@@ -71,22 +69,4 @@ def export_answer(
     pieces = export_pieces(session, export_format, is_redacted=is_redacted)
     name = f"session-{session.public_id}{'' if is_redacted else '-unredacted'}.{export_format.value}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    streamed = in_background(pieces) if isinstance(request, ASGIRequest) else pieces
-    return StreamingHttpResponse(streamed, content_type=export_format.media_type, headers=headers)
-
-
-async def in_background(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """The pieces, some at a time, made in the thread that holds the database connection."""
-    take = sync_to_async(next_block)
-    while block := await take(pieces):
-        yield block
-
-
-def next_block(pieces: Iterator[bytes]) -> bytes:
-    """The next pieces joined, so that a record is not a hop between threads each; empty at the end."""
-    block = bytearray()
-    for piece in pieces:
-        block += piece
-        if len(block) >= BLOCK_BYTES:
-            break
-    return bytes(block)
+    return StreamingHttpResponse(streamed(request, pieces), content_type=export_format.media_type, headers=headers)

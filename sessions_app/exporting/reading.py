@@ -10,7 +10,7 @@ from compaction.redaction import redact, redact_message
 from sessions_app.mapping import message_of
 from sessions_app.models import MessageRow, Session
 from sessions_app.pages.summary_text import unframed
-from sessions_app.queries.row_pages import CHUNK_ROWS, rows_of
+from sessions_app.queries.snapshot import Snapshot
 from sessions_app.rendering.markdown import without_terminal_codes
 
 
@@ -49,8 +49,7 @@ def told_title(session: Session, *, is_redacted: bool) -> str:
 
 def told_rows(session: Session, *, is_redacted: bool) -> Iterator[ToldRow]:
     """Every row in order, a few at a time."""
-    rows = rows_of(session.pk).defer("raw").order_by("position", "id")
-    return (told_row(row, is_redacted=is_redacted) for row in rows.iterator(CHUNK_ROWS))
+    return (told_row(then.row, is_redacted=is_redacted) for then in Snapshot(session).rows())
 
 
 def told_row(row: MessageRow, *, is_redacted: bool) -> ToldRow:

@@ -23,8 +23,9 @@ _EVENT_COLUMNS: Final = _columns(SessionEvent)
 
 
 def copy_rows(rows: Sequence[MessageRow]) -> None:
-    """Insert unsaved rows. Their ids stay unset; ids rise in the order given."""
-    _copy(MessageRow._meta.db_table, _ROW_COLUMNS, rows)
+    """Insert unsaved rows, with the ids that were reserved for them, or else with ids that rise in the order given."""
+    has_ids = bool(rows) and rows[0].pk is not None
+    _copy(MessageRow._meta.db_table, ("id", *_ROW_COLUMNS) if has_ids else _ROW_COLUMNS, rows)
 
 
 def copy_events(events: Sequence[SessionEvent]) -> None:

@@ -27,6 +27,11 @@ class SessionImport:
     rows_rewound: int = 0
     problems: list[Problem] = field(default_factory=list)
 
+    def forget_counts(self) -> None:
+        """Begin to count again, after what was counted was taken back."""
+        self.rows_added = self.rows_present = self.passes_added = self.passes_present = 0
+        self.rows_archived = self.rows_rewound = 0
+
     @property
     def has_changed(self) -> bool:
         """Whether anything was stored."""

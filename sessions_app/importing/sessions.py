@@ -13,12 +13,23 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from compaction.formats.events import PassRecorded, PassTried, RowAppended, RowsRewound, SourceSession, TurnEnded
+from compaction.formats.events import (
+    PassRecorded,
+    PassTried,
+    Problem,
+    ProblemKind,
+    RowAppended,
+    RowsRewound,
+    SourceSession,
+    TurnEnded,
+)
+from compaction.formats.own_ledger import OwnLedger
 from compaction.messages import Role
 from compaction.storable import storable_text
 from compaction.tokens import TokenCounter
 from sessions_app.importing.outcomes import SessionImport
 from sessions_app.importing.passes import PassWriter
+from sessions_app.importing.restoring import RESTORED_SEQ, UnusableLedger, can_restore, restore
 from sessions_app.importing.rows import RowWriter
 from sessions_app.mapping import MAX_INT4, storable_count, storable_id, storable_json, storable_or_none, storable_time
 from sessions_app.models import EventKind, Project, Session, SessionStatus
@@ -61,6 +72,10 @@ def import_session(project: Project, source: SourceSession, counter: TokenCounte
     with transaction.atomic():
         session, outcome.is_new = _find_or_create(project, source)
         outcome.public_id = session.public_id
+        if source.ledger is not None and can_restore(session, is_new=outcome.is_new):
+            if _is_restored(session, source, source.ledger, outcome):
+                return outcome
+            session = lock_session(session.pk)
         _set_facts(session, source)
         rows = RowWriter(session, counter, outcome)
         passes = PassWriter(session, counter, rows, outcome)
@@ -77,6 +92,25 @@ def import_session(project: Project, source: SourceSession, counter: TokenCounte
         rows.flush()
         _finish(session, outcome)
     return outcome
+
+
+def _is_restored(session: Session, source: SourceSession, ledger: OwnLedger, outcome: SessionImport) -> bool:
+    """Write the session as an export of this program holds it; False, with a problem told, when that can't be."""
+    before, restored_seq = session.last_seq, session.extras.get(RESTORED_SEQ)
+    _set_facts(session, source)
+    if restored_seq is not None:
+        session.extras = {**session.extras, RESTORED_SEQ: restored_seq}
+    try:
+        restore(session, ledger, outcome)
+    except UnusableLedger as error:
+        outcome.forget_counts()
+        words = f"the export does not hold together and is read as a plain transcript: {error}"
+        outcome.problems.append(Problem(ProblemKind.ODD_SHAPE, words, skipped=False))
+        return False
+    outcome.title = outcome.title or session.title
+    if session.last_seq != before:
+        tell(session, EventKind.IMPORTED)
+    return True
 
 
 def _find_or_create(project: Project, source: SourceSession) -> tuple[Session, bool]:

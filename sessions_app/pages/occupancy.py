@@ -14,6 +14,7 @@ from sessions_app.models import CompactionPass, Session, SessionEvent
 from sessions_app.pages.pass_words import icon_of, is_failed, outcome_words
 from sessions_app.pages.replay_steps import first_step
 from sessions_app.pages.setting_marks import SettingsChange, settings_mark
+from sessions_app.queries.snapshot import Snapshot
 from sessions_app.rendering.curve import Curve, Point, draw_curve, thin_out
 from sessions_app.rendering.rail import Mark, lay_out
 
@@ -155,13 +156,8 @@ def mark_of(session: Session, curve: Curve, made_by: CompactionPass) -> Mark:
 
 
 def every_event(session: Session) -> Iterator[SessionEvent]:
-    """All events in order, streamed."""
-    return (
-        SessionEvent.objects.filter(session_id=session.pk)
-        .select_related("compaction_pass")
-        .order_by("seq")
-        .iterator(2_000)
-    )
+    """All events up to now in order, read a batch at a time."""
+    return Snapshot(session).events()
 
 
 def read_series(session: Session) -> dict[str, object]:

@@ -62,7 +62,7 @@ def cache_csv(request: PageRequest, public_id: str) -> StreamingHttpResponse:
     form = CacheForm(request.GET)
     view, assumption = form.cache_view(found), form.assumption(found)
     lines = request_lines(found, assumption) if view is CacheView.REQUESTS else pass_lines(found, assumption)
-    return csv_answer(f"cache-{view}-{found.public_id}-{assumption.prices.id}.csv", lines)
+    return csv_answer(request, f"cache-{view}-{found.public_id}-{assumption.prices.id}.csv", lines)
 
 
 def request_lines(session: Session, assumption: CacheAssumption) -> Iterator[tuple[object, ...]]:

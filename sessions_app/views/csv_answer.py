@@ -5,18 +5,20 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Sequence
 
-from django.http import StreamingHttpResponse
+from django.http import HttpRequest, StreamingHttpResponse
+
+from sessions_app.streaming import streamed
 
 # A spreadsheet takes a text that begins like this for a formula.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def csv_answer(name: str, lines: Iterable[Sequence[object]]) -> StreamingHttpResponse:
-    """The lines as a file of this name. None is an empty cell."""
+def csv_answer(request: HttpRequest, name: str, lines: Iterable[Sequence[object]]) -> StreamingHttpResponse:
+    """The lines as a file of this name. None is an empty cell. What makes the lines holds nothing between two."""
     writer = csv.writer(_Echo())
-    written = (writer.writerow([_cell(value) for value in line]) for line in lines)
+    written = (writer.writerow([_cell(value) for value in line]).encode() for line in lines)
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingHttpResponse(written, content_type="text/csv; charset=utf-8", headers=headers)
+    return StreamingHttpResponse(streamed(request, written), content_type="text/csv; charset=utf-8", headers=headers)
 
 
 def _cell(value: object) -> object:

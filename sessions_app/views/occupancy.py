@@ -52,7 +52,7 @@ def occupancy_json(request: PageRequest, public_id: str) -> JsonResponse:
 def occupancy_csv(request: PageRequest, public_id: str) -> StreamingHttpResponse:
     """Every event in one line, streamed."""
     found = get_session(request.user, public_id)
-    return csv_answer(f"occupancy-{found.public_id}.csv", csv_lines(found))
+    return csv_answer(request, f"occupancy-{found.public_id}.csv", csv_lines(found))
 
 
 def csv_lines(session: Session) -> Iterator[tuple[object, ...]]:

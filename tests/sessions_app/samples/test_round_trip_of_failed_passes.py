@@ -98,9 +98,10 @@ def test_each_pass_of_an_export_comes_back_with_all_the_figures_it_holds(failing
         assert passes_of(again) == before and counters_of(again) == recounted(again)
 
 
-def test_the_replay_says_that_an_export_does_not_hold_the_plan(failing, counter, tmp_path):
+def test_the_replay_says_that_a_redacted_export_does_not_hold_the_plan(failing, counter, tmp_path):
     project = services.create_project("copy", "Copy")
-    copy, _ = brought_in(written(failing, tmp_path / "export.json", "json"), project, counter)
+    path = written(failing, tmp_path / "export.json", "json", is_redacted=True)
+    copy, _ = brought_in(path, project, counter)
     person = User.objects.create_user("olga")
     services.add_member(project, person, MemberRole.EDITOR)
     client = Client()
@@ -113,7 +114,9 @@ def test_the_replay_says_that_an_export_does_not_hold_the_plan(failing, counter,
     assert "The program that made this pass" not in text and "made by another program" not in text
 
 
-def test_a_pass_that_was_undone_or_makes_no_sense_is_named_in_the_report(rows, project, counter, tmp_path):
+def test_of_a_changed_export_an_undone_pass_and_one_without_sense_are_named_in_the_report(
+    rows, project, counter, tmp_path
+):
     rows.turns(8)
     live = rows.live()
     rows.absorb([row.pk for row in live[5:8]], text="to be undone")
