@@ -6,13 +6,13 @@ in the recording, and a turn that was finished stays finished.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Final
 
 from compaction.errors import InvalidInput
 from compaction.tokens import TokenCounter
 from compaction.wording import worded
 from sessions_app import services
+from sessions_app.feeding.kept_steps import KeptSteps
 from sessions_app.feeding.pace import Pace
 from sessions_app.feeding.sources import recording_of_sample, recording_of_session
 from sessions_app.feeding.steps import AppendRows, FinishTurn, Step, steps_of
@@ -74,23 +74,24 @@ def wait_before(step: Step, pace: Pace) -> float:
     return pace.wait_seconds(step.pause_seconds) if isinstance(step, AppendRows) else 0.0
 
 
+_KEPT: Final = KeptSteps()
+
+
 def told_steps(play: Play) -> tuple[Step, ...]:
     """The steps of what is played. Raises InvalidInput when it is gone, holds no row, or far too many."""
     if play.sample:
-        return _steps_of_sample(play.sample)
+        sample = play.sample
+        return _KEPT.get(sample, lambda: tuple(steps_of(recording_of_sample(sample, site_counter()))))
     if play.recorded_id is None:
         raise InvalidInput(worded("the session that was played is gone"))
-    return _steps_of_session(play.recorded_id, play.until_seq)
+    session_id, until_seq = play.recorded_id, play.until_seq
+    if until_seq is None:
+        # It may still grow, so nothing of it is kept.
+        return _steps_of_session(session_id, None)
+    return _KEPT.get((session_id, until_seq), lambda: _steps_of_session(session_id, until_seq))
 
 
-@lru_cache(maxsize=4)
-def _steps_of_sample(name: str) -> tuple[Step, ...]:
-    return tuple(steps_of(recording_of_sample(name, site_counter())))
-
-
-@lru_cache(maxsize=4)
 def _steps_of_session(session_id: int, until_seq: int | None) -> tuple[Step, ...]:
-    """The steps of a stored session, kept for the jobs that follow: what was appended up to an event never changes."""
     rows = fed_rows(session_id, until_seq).count()
     if rows > MOST_ROWS:
         raise InvalidInput(worded("a play can have {:,} rows, and the session has {:,}", MOST_ROWS, rows))

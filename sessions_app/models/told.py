@@ -27,7 +27,8 @@ class ToldMessage(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["session", "number"], name="told_number")]
-        indexes = [models.Index(fields=["project", "prefix"], name="told_by_prefix")]
+        # With the session, so that of any number with the same beginning the newest are read, and no more.
+        indexes = [models.Index(fields=["project", "prefix", "-session"], name="told_by_beginning")]
 
     def __str__(self) -> str:
         return f"{self.session_id} message {self.number}"

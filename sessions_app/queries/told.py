@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from django.db.models import Max, Q, QuerySet
+from django.db import connection
+from django.db.models import Q, QuerySet
 
 from compaction.messages import RowKind
 from sessions_app.models import MessageRow, RowLifetime, Session, ToldMessage
@@ -41,21 +42,42 @@ def known_prefixes(project_id: int, prefixes: Sequence[str], most: int = 20) -> 
     Sought from the end, a stretch at a time: a history that goes on is known almost to its end, and its first words may
     be those of any number of sessions.
     """
-    seen: set[int] = set()
-    for stretch in _from_the_end(prefixes):
-        found = ToldMessage.objects.filter(project_id=project_id, prefix__in=stretch).exclude(session_id__in=seen)
-        by_session = found.values("session_id").annotate(last=Max("number")).order_by("-last", "-session_id")
-        known = dict(by_session.values_list("session_id", "last")[: most - len(seen)])
-        seen |= known.keys()
+    seen: dict[int, int] = {}
+    for start, stretch in _from_the_end(prefixes):
+        known: dict[int, int] = {}
+        for session_id, number in _sharing(project_id, start, stretch, most):
+            if session_id not in seen and session_id not in known and len(seen) + len(known) < most:
+                known[session_id] = number
+        seen |= known
         yield from _known(known)
         if len(seen) >= most:
             return
 
 
-def _from_the_end(prefixes: Sequence[str]) -> Iterator[Sequence[str]]:
+# Each beginning has its newest sessions at the front of an index, however many began like that.
+SHARING_SQL: Final = """
+SELECT told.session_id, wanted.place FROM unnest(%(prefixes)s::text[]) WITH ORDINALITY AS wanted(prefix, place)
+CROSS JOIN LATERAL (
+    SELECT session_id FROM sessions_app_toldmessage
+    WHERE project_id = %(project)s AND prefix = wanted.prefix ORDER BY session_id DESC LIMIT %(most)s
+) AS told ORDER BY wanted.place DESC, told.session_id DESC
+"""
+
+
+def _sharing(project_id: int, start: int, stretch: Sequence[str], most: int) -> list[tuple[int, int]]:
+    """Sessions with the number of a message up to which they share the history, longest first, newest first; of each
+    length the `most` newest. start: the number of the stretch's first message."""
+    with connection.cursor() as cursor:
+        cursor.execute(SHARING_SQL, {"prefixes": list(stretch), "project": project_id, "most": most})
+        return [(session_id, start + place - 1) for session_id, place in cursor.fetchall()]
+
+
+def _from_the_end(prefixes: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+    """Stretches with the number of their first message."""
     end, length = len(prefixes), FIRST_STRETCH
     while end > 0:
-        yield prefixes[max(end - length, 0) : end]
+        start = max(end - length, 0)
+        yield start, prefixes[start:end]
         end, length = end - length, length * 8
 
 

@@ -161,7 +161,7 @@ def test_the_next_step_is_asked_for_at_its_time(project, recorded):
 
 def test_a_recorded_session_that_is_deleted_ends_the_play_with_a_reason(project, recorded):
     play = begin(project, recorded)
-    plays._steps_of_session.cache_clear()
+    plays._KEPT.forget()
     services.delete_session(recorded.pk)
     run_play(play.pk, play.ticket, COUNTER)
     play.refresh_from_db()
@@ -244,7 +244,7 @@ def test_a_play_that_no_worker_moves_says_so(project, recorded):
 
 def test_a_session_that_is_far_too_long_is_not_played(project, recorded, monkeypatch):
     monkeypatch.setattr(plays, "MOST_ROWS", 3)
-    plays._steps_of_session.cache_clear()
+    plays._KEPT.forget()
     play = begin(project, recorded)
     run_play(play.pk, play.ticket, COUNTER)
     play.refresh_from_db()
