@@ -1,7 +1,8 @@
 """A trial of settings in the background: the project's newest sessions replayed under them and under those in force.
 
 It drives the same replay as a simulation, so what it says is what would have happened with the offline summarizer.
-Only figures are kept. Must not write: `services.trials` does. Bounded in rows and time, and what was left out is told.
+Only figures are kept. Must not write: `services.trials` does. Bounded in rows and time, and what was left out is told:
+sessions of usual length come first, and long ones take what is left of the time.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -29,7 +31,9 @@ from sessions_app.queries.replay_rows import fed_rows, rows_for_replay
 from sessions_app.services.trials import begin_trial, finish_trial, is_trial_cancelled, move_trial
 from sessions_app.session_policy import Scope, layer_of_site, model_of, overhead_of, window_of
 
-MOST_ROWS: Final = 4_000
+# Longer sessions wait until the others are done; beyond the second bound one alone would take too much memory.
+USUAL_ROWS: Final = 4_000
+MOST_ROWS: Final = 40_000
 MOST_SECONDS: Final = 120.0
 # A wish to cancel is heard this often.
 _STEPS_PER_LOOK: Final = 20
@@ -37,6 +41,10 @@ _STEPS_PER_LOOK: Final = 20
 
 class TrialStopped(Exception):
     """Somebody asked the trial to stop, or asked for another one."""
+
+
+class TimeIsUp(Exception):
+    """What is under way would take more time than a trial has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,28 +95,46 @@ def run_trial(trial_id: int, counter: TokenCounter) -> RunStatus:
 
 def _try_on(trial: PolicyTrial, sessions: list[Session], counter: TokenCounter) -> dict[str, Any]:
     ends_at = time.monotonic() + MOST_SECONDS
-    tried, too_long, too_late = [], 0, 0
-    for number, session in enumerate(sessions, start=1):
-        if is_trial_cancelled(trial):
-            raise TrialStopped
-        if time.monotonic() > ends_at:
-            too_late += 1
-        elif fed_rows(session.pk).order_by().count() > MOST_ROWS:
-            too_long += 1
-        else:
-            tried.append(_session_json(trial, session, counter))
-        move_trial(trial, number)
+    rows = {session.pk: fed_rows(session.pk).order_by().count() for session in sessions}
+    ready = [session for session in sessions if rows[session.pk] <= MOST_ROWS]
+    tried: dict[int, dict[str, Any]] = {}
+    for number, session in enumerate(sorted(ready, key=lambda one: rows[one.pk] > USUAL_ROWS), start=1):
+        with suppress(TimeIsUp):
+            tried[session.pk] = _session_json(_Trying(trial, ends_at), session, counter)
+        move_trial(trial, number + len(sessions) - len(ready))
     policy = read_layers((layer_of_site(), (Scope.PROJECT.value, trial.settings))).policy
     waits_for_cold = policy.runs_micro and policy.micro_compact_when is MicroWhen.CACHE_COLD
-    return {"sessions": tried, "too_long": too_long, "too_late": too_late, "waits_for_cold": waits_for_cold}
+    return {
+        "sessions": [tried[session.pk] for session in sessions if session.pk in tried],
+        "too_long": len(sessions) - len(ready),
+        "too_long_rows": MOST_ROWS,
+        "too_late": len(ready) - len(tried),
+        "waits_for_cold": waits_for_cold,
+    }
 
 
-def _session_json(trial: PolicyTrial, session: Session, counter: TokenCounter) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Trying:
+    """A trial that is under way until `ends_at`, by the monotonic clock."""
+
+    trial: PolicyTrial
+    ends_at: float
+
+    def look(self) -> None:
+        """Raise TrialStopped or TimeIsUp when it must not go on."""
+        if is_trial_cancelled(self.trial):
+            raise TrialStopped
+        if time.monotonic() > self.ends_at:
+            raise TimeIsUp
+
+
+def _session_json(trying: _Trying, session: Session, counter: TokenCounter) -> dict[str, Any]:
+    trying.look()
     rows = rows_for_replay(session.pk, counter)
-    now = policy_with(session, trial.project.policy_settings)
-    then = policy_with(session, trial.settings)
-    before = _figures(trial, session, now, rows, counter)
-    after = before if then == now else _figures(trial, session, then, rows, counter)
+    now = policy_with(session, trying.trial.project.policy_settings)
+    then = policy_with(session, trying.trial.settings)
+    before = _figures(trying, session, now, rows, counter)
+    after = before if then == now else _figures(trying, session, then, rows, counter)
     return {
         "public_id": session.public_id,
         "title": session.title,
@@ -132,7 +158,7 @@ def replay_policy(policy: CompactionPolicy) -> ReplayPolicy:
 
 
 def _figures(
-    trial: PolicyTrial, session: Session, policy: CompactionPolicy, rows: tuple[Row, ...], counter: TokenCounter
+    trying: _Trying, session: Session, policy: CompactionPolicy, rows: tuple[Row, ...], counter: TokenCounter
 ) -> TrialFigures:
     context = make_context(
         policy,
@@ -142,7 +168,7 @@ def _figures(
         main_model=model_of(session) or "",
     )
     replay = Replay(rows, replay_policy(policy), context, ExtractiveSummarizer(counter))
-    made = [step for step in _heard(replay.steps(), trial) if step.record.is_committed]
+    made = [step for step in _heard(replay.steps(), trying) if step.record.is_committed]
     micro = [step.record for step in made if step.record.kind is PassKind.MICRO]
     result, threshold = replay.result(), context.threshold_tokens
     return TrialFigures(
@@ -157,11 +183,11 @@ def _figures(
     )
 
 
-def _heard(steps: Iterator[Step], trial: PolicyTrial) -> Iterator[Step]:
-    """The steps, until somebody asks to stop."""
+def _heard(steps: Iterator[Step], trying: _Trying) -> Iterator[Step]:
+    """The steps, until somebody asks to stop or the time is up."""
     for number, step in enumerate(steps):
-        if number % _STEPS_PER_LOOK == 0 and is_trial_cancelled(trial):
-            raise TrialStopped
+        if number % _STEPS_PER_LOOK == 0:
+            trying.look()
         yield step
 
 

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from sessions_app.models import PolicyTrial, RunStatus
 from sessions_app.pages.forecast import say
-from sessions_app.policy_trials import TrialFigures
+from sessions_app.policy_trials import MOST_SECONDS, USUAL_ROWS, TrialFigures
 from sessions_app.queries.project_figures import ProjectFigures
 from sessions_app.templatetags.site import duration_ms, number
 
@@ -114,9 +114,18 @@ def left_out_words(result: Mapping[str, Any]) -> tuple[str, ...]:
     if result.get("waits_for_cold"):
         words.append(_("A replay has no clock, so passes that wait for a cold cache are not in these figures."))
     if too_long:
-        text = ngettext("{} session was too long to try.", "{} sessions were too long to try.", too_long)
-        words.append(text.format(too_long))
+        rows = result.get("too_long_rows", USUAL_ROWS)
+        text = ngettext(
+            "{} session has more than {} rows and was too long to try.",
+            "{} sessions have more than {} rows and were too long to try.",
+            too_long,
+        )
+        words.append(text.format(too_long, number(rows)))
     if too_late:
-        text = ngettext("There was no time left for {} session.", "There was no time left for {} sessions.", too_late)
-        words.append(text.format(too_late))
+        text = ngettext(
+            "Within {} seconds there was no time left for {} session, the longest ones coming last.",
+            "Within {} seconds there was no time left for {} sessions, the longest ones coming last.",
+            too_late,
+        )
+        words.append(text.format(round(MOST_SECONDS), too_late))
     return tuple(words)

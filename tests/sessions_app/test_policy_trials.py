@@ -2,6 +2,7 @@
 
 import re
 from html import unescape
+from types import SimpleNamespace
 
 import pytest
 from django.contrib.auth.models import User
@@ -122,7 +123,40 @@ def test_a_session_that_is_too_long_is_left_out_and_said_to_be(project, owner, c
     monkeypatch.setattr(policy_trials, "MOST_ROWS", 10)
     trial = done(trial_of(project, owner))
     assert (trial.result["sessions"], trial.result["too_long"]) == ([], 1)
-    assert "1 session was too long to try." in text_of(client.get(URL))
+    assert "1 session has more than 10 rows and was too long to try." in text_of(client.get(URL))
+
+
+def test_a_long_session_is_tried_after_the_others(project, owner, client, long_session, monkeypatch):
+    short = RowBuilder(services.create_session(project, "Short", window_tokens=20_000).pk)
+    short.append(user("hello"), assistant("hi"))
+    RowBuilder(long_session.session_id).append(user("newer than the short one"))
+    monkeypatch.setattr(policy_trials, "USUAL_ROWS", 10)
+    began, rows_for_replay = [], policy_trials.rows_for_replay
+
+    def noted(session_id, counter):
+        began.append(session_id)
+        return rows_for_replay(session_id, counter)
+
+    monkeypatch.setattr(policy_trials, "rows_for_replay", noted)
+    trial = done(trial_of(project, owner))
+    assert began == [short.session_id, long_session.session_id]
+    assert [one["title"] for one in trial.result["sessions"]][-1] == "Short"
+
+
+def test_time_that_is_up_leaves_out_what_is_under_way_and_says_so(project, owner, client, long_session, monkeypatch):
+    monkeypatch.setattr(policy_trials, "_STEPS_PER_LOOK", 1)
+    steps = Replay.steps
+
+    def slow_steps(self):
+        for number, step in enumerate(steps(self)):
+            if number == 3:
+                monkeypatch.setattr(policy_trials, "time", SimpleNamespace(monotonic=lambda: float("inf")))
+            yield step
+
+    monkeypatch.setattr(Replay, "steps", slow_steps)
+    trial = done(trial_of(project, owner))
+    assert (trial.result["sessions"], trial.result["too_late"]) == ([], 1)
+    assert "Within 120 seconds there was no time left for 1 session" in text_of(client.get(URL))
 
 
 def test_a_fault_of_ours_ends_the_trial_and_is_told_without_contents(project, owner, long_session, monkeypatch):
