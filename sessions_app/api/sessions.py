@@ -1,4 +1,4 @@
-"""Sessions: listed, made, read, ended."""
+"""Sessions: listed, made, read, ended, deleted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
 from compaction.threshold import occupancy_pct
-from sessions_app.api.answers import acts_on_hosted, reads, searches, writes
+from sessions_app.api.answers import acts, acts_on_hosted, reads, searches, writes
 from sessions_app.api.authentication import WRITE, ApiRequest
 from sessions_app.api.errors import bad_parameter
 from sessions_app.api.parameters import (
@@ -27,8 +27,9 @@ from sessions_app.api.parameters import (
 from sessions_app.api.reach import get_hosted_session, get_project, get_session
 from sessions_app.api.searching import searched, searching
 from sessions_app.models import Project, Session
+from sessions_app.origins import token_origin
 from sessions_app.pages.session_list import SessionOrder, beyond, cursor_of, read_cursor, sort_value
-from sessions_app.services import end_session
+from sessions_app.services import delete_session, end_session
 from sessions_app.services.opening import Opening, open_session
 
 router = Router(tags=["sessions"])
@@ -115,6 +116,13 @@ class SessionEnd(BodySchema):
     reason: Text = Field("", max_length=500)
 
 
+class DeletedShape(Schema):
+    """What is gone, and what came from it and stays."""
+
+    deleted: list[str] = Field(description="The session and those that continue it or are continued by it, root first.")
+    kept: list[str] = Field(description="Branches and sub-agents, which have lost their link to it.")
+
+
 def shape_session(session: Session) -> SessionShape:
     """A session as every answer of the API tells it."""
     overhead = session.fixed_overhead_tokens
@@ -186,6 +194,14 @@ def create_session(request: ApiRequest, slug: Slug, body: NewSession) -> Status[
 def read_session(request: ApiRequest, public_id: PublicId) -> SessionShape:
     """One session."""
     return shape_session(get_session(request.auth, public_id))
+
+
+@router.delete("/sessions/{public_id}", response=acts(DeletedShape), auth=WRITE, operation_id="delete_session")
+def delete(request: ApiRequest, public_id: PublicId) -> DeletedShape:
+    """Delete a session for good, hosted or imported, with its rows, passes, summaries, events and ledger of calls."""
+    session = get_session(request.auth, public_id)
+    done = delete_session(session.pk, origin=token_origin(request, request.auth))
+    return DeletedShape(deleted=list(done.deleted), kept=list(done.kept))
 
 
 @router.post("/sessions/{public_id}/end", response=acts_on_hosted(SessionShape), auth=WRITE, operation_id="end_session")

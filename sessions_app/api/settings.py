@@ -38,7 +38,7 @@ class EffectiveValue(Schema):
 
     path: str
     value: Any = Field(description="A switch, a number, a text, null for no limit, or ratios by model.")
-    source: str = Field(description="`default`, `site` or `project`.")
+    source: str = Field(description="`default`, `site`, `project` or `session`.")
     default: Any
     unit: str
     meaning: str

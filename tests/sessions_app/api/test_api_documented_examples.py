@@ -20,7 +20,7 @@ def test_the_examples_run_as_they_stand(application, live_server, monkeypatch, c
     names = {}
     for block in BLOCKS:
         exec(compile(block, str(DOCUMENT), "exec"), names)
-    assert len(BLOCKS) == 15
+    assert len(BLOCKS) == 17
     assert names["exported"]["session"]["title"] == "Fix the build"
 
 

@@ -1,0 +1,91 @@
+"""The settings of one session: what is in force and why, and what is set for it alone, on top of its project."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from ninja import Router, Schema
+from pydantic import Field
+
+from sessions_app.api.answers import reads, writes
+from sessions_app.api.authentication import WRITE, ApiRequest
+from sessions_app.api.errors import Problem, out_of_date, unprocessable
+from sessions_app.api.parameters import MOST_INT8, JsonObject, PublicId, Text
+from sessions_app.api.policies import PolicyBlocks, Remark, field_of, remarks_of, storable_blocks
+from sessions_app.api.reach import get_session
+from sessions_app.api.settings import EffectiveValue, effective_values
+from sessions_app.models import Session
+from sessions_app.origins import token_origin
+from sessions_app.policy_checking import judge
+from sessions_app.services import PolicyConflict, save_session_policy
+from sessions_app.session_policy import newest_own_revision, reading_of
+
+router = Router(tags=["settings"])
+
+
+class SessionSettingsShape(Schema):
+    """The settings in force in a session. written: what is set for it alone, as it was saved."""
+
+    revision: int = Field(description="Number of the newest of the session's own; 0 when nobody ever set any.")
+    saved_at: datetime | None
+    values: list[EffectiveValue]
+    written: JsonObject
+    threshold_tokens: int | None = Field(description="The threshold that follows.")
+    threshold_source: str
+    remarks: list[Remark]
+
+
+class NewSessionSettings(PolicyBlocks):
+    """What to set for one session. What is left out is as in its project; empty blocks set nothing."""
+
+    note: Text = Field("", max_length=1_000, description="Why, for the history.")
+    base: int | None = Field(
+        None,
+        ge=0,
+        le=MOST_INT8,
+        description="The `revision` these were made on: refused (409) if there is a newer one.",
+    )
+    accept_nearest: bool = Field(
+        True, description="Whether a number out of range becomes the nearest one allowed, and is remarked on."
+    )
+
+
+@router.get("/sessions/{public_id}/settings", response=reads(SessionSettingsShape), operation_id="get_session_settings")
+def read_session_settings(request: ApiRequest, public_id: PublicId) -> SessionSettingsShape:
+    """The effective value of every setting with the scope it comes from, the session's own last."""
+    return shape_session_settings(get_session(request.auth, public_id))
+
+
+_SAVES = {**writes(SessionSettingsShape), 409: Problem}
+
+
+@router.put("/sessions/{public_id}/settings", response=_SAVES, auth=WRITE, operation_id="save_session_settings")
+def save_session_settings(request: ApiRequest, public_id: PublicId, body: NewSessionSettings) -> SessionSettingsShape:
+    """Save what is set for this session alone as a new revision. A pass that runs keeps the settings it began with."""
+    session = get_session(request.auth, public_id)
+    named = {"compression": body.compression, "auxiliary": body.auxiliary}
+    blocks = {name: block for name, block in named.items() if block}
+    verdict = judge(session, blocks, accept_nearest=body.accept_nearest)
+    if verdict.refusals:
+        raise unprocessable(field_of(problem, "") for problem in verdict.refusals)
+    note = body.note or f"Saved with the API token {request.auth.name}"
+    origin = token_origin(request, request.auth)
+    try:
+        save_session_policy(session.pk, storable_blocks(blocks), None, note, base=body.base, origin=origin)
+    except PolicyConflict as conflict:
+        raise out_of_date(conflict.newest) from conflict
+    return shape_session_settings(get_session(request.auth, public_id))
+
+
+def shape_session_settings(session: Session) -> SessionSettingsShape:
+    """The session's settings as reading and saving tell them."""
+    reading, newest = reading_of(session), newest_own_revision(session)
+    return SessionSettingsShape(
+        revision=0 if newest is None else newest.number,
+        saved_at=None if newest is None else newest.created_at,
+        values=effective_values(reading),
+        written=session.policy_settings,
+        threshold_tokens=session.threshold_tokens,
+        threshold_source=session.threshold_source,
+        remarks=remarks_of(reading.problems),
+    )
