@@ -25,6 +25,7 @@ from sessions_app.models import (
     MemberRole,
     Play,
     Project,
+    ProjectDeletion,
     ProjectMember,
     ProjectSecret,
     ReplayRun,
@@ -146,6 +147,11 @@ def get_token(project: Project, token_id: int) -> ApiToken:
 def get_secret(project: Project, secret_id: int) -> ProjectSecret:
     """A stored key of a project that somebody may manage, or 404."""
     return get_object_or_404(ProjectSecret.objects.select_related("project"), project=project, pk=secret_id)
+
+
+def get_project_deletion(user: User, deletion_id: int) -> ProjectDeletion:
+    """The deletion of a project for whoever asked for it, or 404: the project has no members any more."""
+    return get_object_or_404(ProjectDeletion, pk=deletion_id, asked_by_id=user.pk, asked_by__isnull=False)
 
 
 def get_managed_project(user: User, slug: str) -> Project:

@@ -17,6 +17,7 @@ RUN_IMPORT: Final = "sessions_app.jobs.run_import"
 RUN_PLAY: Final = "sessions_app.jobs.run_play"
 RUN_ENDPOINT_TEST: Final = "sessions_app.jobs.run_endpoint_test"
 RUN_TRIAL: Final = "sessions_app.jobs.run_trial"
+DELETE_PROJECT: Final = "sessions_app.jobs.delete_project"
 COUNT_CACHE: Final = "sessions_app.jobs.count_cache"
 
 
@@ -65,3 +66,8 @@ def defer_trial(trial_id: int, project_id: int) -> None:
 def defer_cache_count(account_id: int, session_id: int) -> None:
     """Ask for an account of the prompt cache to be carried on. Those of one session are counted one after the other."""
     app.configure_task(COUNT_CACHE, lock=f"cache-{session_id}").defer(account_id=account_id)
+
+
+def defer_project_deletion(deletion_id: int) -> None:
+    """Ask for the deletion of a project."""
+    app.configure_task(DELETE_PROJECT, lock=f"delete-project-{deletion_id}").defer(deletion_id=deletion_id)

@@ -1,4 +1,4 @@
-"""The form that deletes a session: its id has to be typed, so that no stray click can do it."""
+"""The forms that delete a session or a project: its id or name has to be typed, so that no stray click can do it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from sessions_app.models import Session
+from sessions_app.models import Project, Session
 
 
 class DeletionForm(forms.Form):
@@ -24,4 +24,21 @@ class DeletionForm(forms.Form):
         typed: str = self.cleaned_data["typed"].strip()
         if typed != self._session.public_id:
             raise forms.ValidationError(_("This is not the id of the session. Nothing was deleted."))
+        return typed
+
+
+class ProjectDeletionForm(forms.Form):
+    """typed: the name of `project`."""
+
+    typed = forms.CharField(required=False, max_length=300)
+
+    def __init__(self, data: Any, *, project: Project) -> None:
+        super().__init__(data)
+        self._project = project
+
+    def clean_typed(self) -> str:
+        """The name as it was typed, spaces around it aside."""
+        typed: str = self.cleaned_data["typed"].strip()
+        if typed != self._project.name.strip():
+            raise forms.ValidationError(_("This is not the name of the project. Nothing was deleted."))
         return typed

@@ -27,6 +27,7 @@ from sessions_app.passes.by_hand import make_requested_pass
 from sessions_app.passes.passing import Passing
 from sessions_app.plays import run_play as run_stored_play
 from sessions_app.policy_trials import run_trial as run_policy_trial
+from sessions_app.project_deletion import run_project_deletion
 from sessions_app.queries.waiting import sessions_left_waiting
 from sessions_app.replay_runs import run_replay as run_stored_replay
 from sessions_app.services.accounts import forget_ended_logins
@@ -102,6 +103,12 @@ def run_trial(trial_id: int) -> None:
     """Try settings on a project's newest sessions. A trial that is gone needs nothing."""
     if PolicyTrial.objects.filter(pk=trial_id).exists():
         run_policy_trial(trial_id, site_counter())
+
+
+@app.task(name=deferring.DELETE_PROJECT, retry=_AGAIN)
+def delete_project(deletion_id: int) -> None:
+    """Delete a project with everything in it."""
+    run_project_deletion(deletion_id)
 
 
 @app.periodic(cron="17 * * * *")

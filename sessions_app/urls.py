@@ -26,6 +26,7 @@ from sessions_app.views.people import (
     people,
 )
 from sessions_app.views.plays import play, plays
+from sessions_app.views.project_deletion import project_delete, project_deletion, project_deletion_again
 from sessions_app.views.projects import project, project_list, project_new
 from sessions_app.views.replay import next_pass, replay, replay_start, run_replay
 from sessions_app.views.rows import group_rows, row_picture, row_raw, row_text
@@ -53,6 +54,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("p/", project_list, name="project_list"),
     path("p/new/", project_new, name="project_new"),
     path("p/<slug:slug>/", project, name="project"),
+    path("p/<slug:slug>/delete/", project_delete, name="project_delete"),
+    path("deletions/<int:deletion_id>/", project_deletion, name="project_deletion"),
+    path("deletions/<int:deletion_id>/again/", project_deletion_again, name="project_deletion_again"),
     path("p/<slug:slug>/settings/", settings, name="settings"),
     path("p/<slug:slug>/settings/preview/", settings_preview, name="settings_preview"),
     path("p/<slug:slug>/settings/trials/<int:number>/", settings_trial, name="settings_trial"),

@@ -9,6 +9,7 @@ from sessions_app.models.audit import AuditAction, AuditEntry, AuditSource
 from sessions_app.models.cache_accounts import CacheAccount, CacheChunk, CachePassFigures
 from sessions_app.models.calls import CallPurpose, ModelCall
 from sessions_app.models.chat import AnswerStatus, ChatAnswer
+from sessions_app.models.deletions import ProjectDeletion
 from sessions_app.models.endpoint_tests import EndpointTest
 from sessions_app.models.events import EventKind, SessionEvent
 from sessions_app.models.imports import ImportJob, JobStatus
@@ -60,6 +61,7 @@ __all__ = [
     "PolicyRevision",
     "PolicyTrial",
     "Project",
+    "ProjectDeletion",
     "ProjectMember",
     "ProjectSecret",
     "ReplayRun",

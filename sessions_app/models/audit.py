@@ -35,6 +35,7 @@ class AuditAction(models.TextChoices):
     ACCOUNT_RENAMED = "account.renamed", _("renamed an account")
     ACCOUNT_PASSWORD = "account.password", _("changed a password")
     PROJECT_CREATED = "project.created", _("created the project")
+    PROJECT_DELETED = "project.deleted", _("deleted the project")
     MEMBER_ADDED = "access.member_added", _("added a member")
     MEMBER_ROLE = "access.member_role", _("changed a role")
     MEMBER_REMOVED = "access.member_removed", _("removed a member")

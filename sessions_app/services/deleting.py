@@ -59,7 +59,7 @@ def delete_session(session_id: int, *, origin: AuditOrigin = THE_SITE) -> Deleti
             .order_by("id")
             .values_list("public_id", flat=True)
         )
-        _delete(ids)
+        remove_sessions(ids)
         _tell(session, chain, origin)
     return Deletion(tuple(session.public_id for session in chain), kept)
 
@@ -93,7 +93,8 @@ def _chain(session: Session) -> list[Session]:
     return chain
 
 
-def _delete(ids: list[int]) -> None:
+def remove_sessions(ids: list[int]) -> None:
+    """Delete sessions that are locked, with everything that belongs to them. Whoever calls notes who did it."""
     Session.objects.filter(pk__in=ids).update(parent=None, parent_row=None)
     Session.objects.filter(parent_id__in=ids).update(parent=None, parent_row=None)
     with connection.cursor() as cursor:

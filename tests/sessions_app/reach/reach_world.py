@@ -13,7 +13,7 @@ from reach_table import PLACES
 from row_builder import RowBuilder
 
 from compaction.messages import ImagePart, Message, Role, TextPart
-from sessions_app import services
+from sessions_app import clock, services
 from sessions_app.api.site import api
 from sessions_app.models import (
     AuditSource,
@@ -23,6 +23,7 @@ from sessions_app.models import (
     MessageRow,
     Play,
     PolicyTrial,
+    ProjectDeletion,
     ProjectMember,
     ReplayStep,
     SummaryRevision,
@@ -90,10 +91,25 @@ class World:
             "trial_id": PolicyTrial.objects.create(
                 project=project, settings={}, fingerprint="x", created_by=self.people["owner"]
             ).pk,
+            "deletion_id": self._deletion().pk,
             "ending": "json",
             "token": "invented",
             "name": "a-model",
         }
+
+    def _deletion(self):
+        """Of a project that is gone already, asked for by the owner."""
+        return ProjectDeletion.objects.create(
+            slug="gone",
+            name="Gone",
+            asked_by=self.people["owner"],
+            asked_at=clock.now(),
+            status="done",
+            sessions_total=0,
+            rows_total=0,
+            keys_total=0,
+            tokens_total=0,
+        )
 
     def address(self, route, **other):
         """The route with its places filled."""
