@@ -51,7 +51,7 @@ def entries_of_project(project: Project) -> QuerySet[AuditEntry]:
 
 def entries_of_site() -> QuerySet[AuditEntry]:
     """What belongs to no project: logins and accounts."""
-    of_site = Q(action__startswith="login.") | Q(action__startswith="account.")
+    of_site = Q(action__startswith="login.") | Q(action__startswith="account.") | Q(action=AuditAction.PROJECT_DELETED)
     return AuditEntry.objects.filter(of_site, project__isnull=True)
 
 
@@ -109,6 +109,7 @@ def detail_name(name: str) -> str:
         "note": pgettext("detail of an entry", "note"),
         "owner": pgettext("detail of an entry", "owner"),
         "role": pgettext("detail of an entry", "role"),
+        "rows": pgettext("detail of an entry", "rows"),
         "scope": pgettext("detail of an entry", "scope"),
         "secrets": pgettext("detail of an entry", "secrets"),
         "sessions": pgettext("detail of an entry", "sessions"),
