@@ -133,6 +133,7 @@ SHOTS: Final = (
     Shot("next-pass-without-reply", "/s/{short}/next/"),
     Shot("act", "/s/{short}/act/"),
     Shot("delete-session", "/s/{short}/delete/"),
+    Shot("project-delete", "/p/samples/delete/"),
     Shot("delete-session-refused", "/s/{short}/delete/", act=type_another_id, status=422),
     Shot("export", "/s/{short}/export/"),
     Shot("session-settings", "/s/{short}/settings/"),
@@ -197,6 +198,8 @@ PROGRAM = "for programs"
 LEADS_ON = "leads to a page that is pictured"
 
 EXCEPTIONS: Final = {
+    "project_deletion": "stands for seconds, and looks like the progress of an import",
+    "project_deletion_again": ACTION,
     "health": PROGRAM,
     "logout": ACTION,
     "theme": ACTION,
