@@ -73,7 +73,7 @@ def test_what_was_imported_on_the_command_line_is_listed_and_marked(owner, tmp_p
     add_member(project, owner, MemberRole.VIEWER)
     job = ImportJob.objects.get()
     assert (job.project, job.source, job.status, job.progress_done) == (project, "command", "done", 1)
-    assert AuditEntry.objects.get(subject=f"import {job.pk}").source == "command"
+    assert AuditEntry.objects.get(action="import.requested").source == "command"
     listed = text_of(client_of(owner), "/import/")
     assert "talk.jsonl" in listed and f"{project.name}, on the command line" in listed
     shown = page(client_of(owner), f"/import/{job.pk}/")
