@@ -3,21 +3,31 @@
 The server is the site's own launcher's, on throw-away data. Whoever needs a database first starts it, so tests that
 need none run without; the last worker to finish stops it. The schema is built once, into a template, and each worker's
 database is a copy of that.
+
+Each law gets as many generated examples as HYPOTHESIS_PROFILE says: "nightly" for ten thousand.
 """
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
 
+import hypothesis
 import psycopg
 import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
+from hypothesis import HealthCheck
 
 from hermes_site.postgres import embedded
 from hermes_site.postgres.place import find_place
 from hermes_site.postgres.postmaster import find_postmaster, stop
+
+_QUIET = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
+for _profile, _examples in (("test", 500), ("nightly", 10_000), ("quick", 40)):
+    hypothesis.settings.register_profile(_profile, max_examples=_examples, deadline=None, suppress_health_check=_QUIET)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "test"))
 
 TEMPLATE = "hermes_template"
 TEMPLATE_LOCK = 4_711_000

@@ -52,48 +52,63 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class OccupancyChart:
-    """What a chart of a session draws: shares of the threshold, or tokens where no threshold is known at all."""
+    """What a chart of a session draws: shares of the threshold, or tokens where no threshold is known at all.
+
+    threshold_tokens: that of the newest event. is_threshold_moved: some earlier events had another one, so the line of
+    100 % stands for more than one number.
+    """
 
     curve: Curve
     marks: tuple[Mark, ...]
     ticks: tuple[Tick, ...]
     threshold_tokens: int | None
+    is_threshold_moved: bool
     is_in_tokens: bool
     has_unknown: bool
     has_changes: bool = False
 
 
-def read_curve_points(session: Session) -> tuple[tuple[Point, ...], bool]:
+# Seq, live tokens and threshold of an event.
+Total = tuple[int, int, int | None]
+
+
+def curve_points(session: Session, found: Sequence[Total]) -> tuple[tuple[Point, ...], bool]:
     """Points to draw, and whether they are tokens: without any known share the growth itself is still a fact."""
     overhead = session.fixed_overhead_tokens or 0
-    found = read_totals(session, MOST_POINTS)
     if any(threshold for _, _, threshold in found) or not found:
         return tuple(Point(seq, occupancy_pct(live, limit, overhead)) for seq, live, limit in found), False
     return tuple(Point(seq, float(live + overhead)) for seq, live, _ in found), True
 
 
-def read_totals(session: Session, most: int) -> list[tuple[int, int, int | None]]:
-    """Seq, live tokens and threshold of about `most` events in order."""
+def newest_threshold(found: Sequence[Total]) -> tuple[int | None, bool]:
+    """The threshold of the newest event, and whether an earlier event had another one."""
+    newest = found[-1][2] if found else None
+    return newest, any(limit not in (None, newest) for _, _, limit in found)
+
+
+def read_totals(session: Session, most: int) -> list[Total]:
+    """About `most` events in order."""
     passes = session.passes_total
     numbers = sorted({1 + (passes - 1) * n // most for n in range(most + 1)}) if passes > most else range(1, passes + 1)
     asked = {"session": session.pk, "last": session.last_seq, "most": min(most, max(session.last_seq - 1, 1))}
     with connection.cursor() as cursor:
         cursor.execute(POINTS_QUERY, asked | {"numbers": list(numbers)})
-        found: list[tuple[int, int, int | None]] = cursor.fetchall()
+        found: list[Total] = cursor.fetchall()
     return found
 
 
 def read_chart(session: Session, changes: Sequence[SettingsChange] = ()) -> OccupancyChart:
     """The occupancy chart with its rail of passes. changes: of settings, marked beside them."""
-    found, is_in_tokens = read_curve_points(session)
-    points = thin_out(found)
+    found = read_totals(session, MOST_POINTS)
+    every_point, is_in_tokens = curve_points(session, found)
+    points = thin_out(every_point)
     curve = draw_curve(points, None if is_in_tokens else share_top(points))
     marked = [mark_of(session, curve, one) for one in read_marked_passes(session, MOST_RAIL_MARKS)]
     marked += [settings_mark(curve, change) for change in changes]
     marks = lay_out(sorted(marked, key=lambda mark: mark.place_pct))
     ticks = token_ticks(curve) if is_in_tokens else share_ticks(curve)
     unknown = any(point.pct is None for point in points)
-    return OccupancyChart(curve, marks, ticks, session.threshold_tokens, is_in_tokens, unknown, bool(changes))
+    return OccupancyChart(curve, marks, ticks, *newest_threshold(found), is_in_tokens, unknown, bool(changes))
 
 
 def share_top(points: Sequence[Point]) -> float:
@@ -165,11 +180,13 @@ def read_series(session: Session) -> dict[str, object]:
     found = read_totals(session, MOST_SERIES_POINTS)
     overhead = session.fixed_overhead_tokens or 0
     passes = read_marked_passes(session)
+    threshold, is_moved = newest_threshold(found)
     return {
         "seqs": [seq for seq, _, _ in found],
         "shares": [occupancy_pct(live, threshold, overhead) for _, live, threshold in found],
         "tokens": [live + overhead for _, live, _ in found],
-        "threshold": session.threshold_tokens,
+        "threshold": threshold,
+        "is_threshold_moved": is_moved,
         "passes": [
             {
                 "seq": one.seq,

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from compaction.secret_values import MASK
 from sessions_app.models import CompactionPass, PassFacts, PassKind, ReplayRun, ReplayStep, Session, SummaryRevision
-from sessions_app.pages.occupancy import read_curve_points, read_marked_passes
+from sessions_app.pages.occupancy import MOST_POINTS, curve_points, read_marked_passes, read_totals
 from sessions_app.pages.pass_words import icon_of, is_failed, outcome_words
 from sessions_app.pages.replay_edit import EditView, read_edit
 from sessions_app.pages.replay_steps import StepLabel, StepName, first_step, step_labels, step_names
@@ -242,7 +242,7 @@ def summary_texts(page: ReplayPage) -> tuple[str | None, str | None]:
 
 def session_scrubber(session: Session, made_by: CompactionPass | None) -> Scrubber:
     """A session's events, and where the pass is among them; without one only the events."""
-    curve = draw_curve(read_curve_points(session)[0])
+    curve = draw_curve(curve_points(session, read_totals(session, MOST_POINTS))[0])
     marks = [
         mark_of(
             one,

@@ -90,8 +90,9 @@ class OccupancyChart {
     ctx.textAlign = "right";
     ctx.textBaseline = "alphabetic";
     if (this.series.threshold !== null) {
-      const words = `${this.panel.dataset.threshold} ${this.series.threshold.toLocaleString("en")}`;
-      ctx.fillText(words, plot.bbox.left + plot.bbox.width, y - 5 * ratio);
+      const { threshold, thresholdMoved } = this.panel.dataset;
+      const words = this.series.is_threshold_moved ? thresholdMoved : threshold;
+      ctx.fillText(`${words} ${this.series.threshold.toLocaleString("en")}`, plot.bbox.left + plot.bbox.width, y - 5 * ratio);
     }
     const base = plot.bbox.top + plot.bbox.height + 40 * ratio;
     const inside = this.series.passes

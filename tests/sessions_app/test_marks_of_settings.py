@@ -55,6 +55,22 @@ def test_the_chart_and_its_figures_hold_the_marks_with_their_links(client, sessi
     assert [one["seq"] for one in series["changes"]] == [changed[0] + 1, changed[1] + 1]
 
 
+def test_the_line_of_the_threshold_names_the_newest_events_and_says_when_it_was_another_before(client, session, rows):
+    Talk(rows).turns(2)
+    before = rows.session.threshold_tokens
+    path = f"/s/{session.public_id}/occupancy"
+    assert f">threshold {before:,}<" in client.get(f"{path}/").content.decode()
+    services.save_session_policy(session.pk, {"compression": {"threshold": 0.9}}, None)
+    # No event has come under the new settings yet: what is drawn is still a share of the old threshold.
+    assert f">threshold {before:,}<" in client.get(f"{path}/").content.decode()
+    Talk(rows).turns(1, first=2)
+    now = rows.session.threshold_tokens
+    assert now != before
+    assert f">threshold, now {now:,}<" in client.get(f"{path}/").content.decode()
+    series = client.get(f"{path}.json").json()
+    assert (series["threshold"], series["is_threshold_moved"]) == (now, True)
+
+
 def test_a_pass_leads_to_the_revision_it_was_made_under(client, session, rows, changed):
     made = passes(rows)[0]
     html = client.get(f"/s/{session.public_id}/replay/{made.number}/1/").content.decode()
