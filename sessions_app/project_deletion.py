@@ -5,6 +5,7 @@ May run again after a crash: what is gone is not sought again.
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 from django.db import InterfaceError, OperationalError
@@ -17,6 +18,8 @@ from sessions_app.services.deleting_projects import (
     finish_project_deletion,
 )
 
+logger = logging.getLogger(__name__)
+
 
 def run_project_deletion(deletion_id: int) -> None:
     """Delete what a deletion names. One that is over needs nothing."""
@@ -24,14 +27,23 @@ def run_project_deletion(deletion_id: int) -> None:
     if deletion is None:
         return
     try:
-        for path in _delete_all(deletion):
-            Path(path).unlink(missing_ok=True)
+        paths = _delete_all(deletion)
     except (OperationalError, InterfaceError):
         # It runs again when the database is back.
         raise
     except Exception as error:
         fail_project_deletion(deletion_id, f"The deletion ended with a fault of ours ({type(error).__name__}).")
         raise
+    _remove(paths)
+
+
+def _remove(paths: tuple[str, ...]) -> None:
+    """Remove uploads. The project is gone by now, so one that can't be removed is only logged."""
+    for path in paths:
+        try:
+            Path(path).unlink(missing_ok=True)
+        except OSError as error:
+            logger.error("the upload %s of a deleted project could not be removed (%s)", path, type(error).__name__)
 
 
 def _delete_all(deletion: ProjectDeletion) -> tuple[str, ...]:

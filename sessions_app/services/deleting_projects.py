@@ -131,7 +131,8 @@ def finish_project_deletion(deletion: ProjectDeletion) -> tuple[str, ...] | None
         if project.sessions.exists():
             return None
         uploads = ImportJob.objects.filter(project=project).values_list("files", flat=True)
-        paths = tuple(str(file["path"]) for files in uploads for file in files)
+        # What a command read where it lay has no path, and is not ours to remove.
+        paths = tuple(str(file["path"]) for files in uploads for file in files if file["path"])
         project.delete()
         ProjectDeletion.objects.filter(pk=deletion.pk).update(status=JobStatus.DONE, finished_at=clock.now())
     return paths

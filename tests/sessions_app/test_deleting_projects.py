@@ -123,7 +123,8 @@ def test_the_job_deletes_every_trace_of_the_project_and_of_no_other(client, full
     kept.append(user("hello"))
     upload = tmp_path / "waits.jsonl"
     upload.write_text("{}")
-    ImportJob.objects.update(files=[{"name": "waits.jsonl", "path": str(upload), "size_bytes": 2}])
+    in_place = {"name": "read-by-a-command.jsonl", "path": "", "size_bytes": 0}
+    ImportJob.objects.update(files=[in_place, {"name": "waits.jsonl", "path": str(upload), "size_bytes": 2}])
     session_ids = list(project.sessions.values_list("pk", flat=True))
     assert {"MessageRow", "CompactionPass", "RowWords", "Turn", "SessionEvent"} <= left_of(project.pk, session_ids)
     ask(client)
