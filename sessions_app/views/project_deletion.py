@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from sessions_app.access import get_project, get_project_deletion, may_manage, require_owner
 from sessions_app.deletion_form import ProjectDeletionForm
+from sessions_app.models import Project
 from sessions_app.origins import page_origin
 from sessions_app.pages.project_deletion import DeletionProgress, read_going
 from sessions_app.services.deleting_projects import ask_again, request_project_deletion
@@ -22,7 +23,10 @@ def project_delete(request: PageRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         require_owner(request.user, found)
         if form.is_valid():
-            deletion = request_project_deletion(found.pk, request.user, page_origin(request))
+            try:
+                deletion = request_project_deletion(found.pk, request.user, page_origin(request))
+            except Project.DoesNotExist:
+                raise Http404("somebody was first") from None
             return redirect("project_deletion", deletion_id=deletion.pk)
     is_owner = may_manage(request.user, found)
     context = {"section": "projects", "project": found, "form": form, "is_owner": is_owner}
