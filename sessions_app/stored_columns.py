@@ -7,7 +7,7 @@ named outside. Nothing that comes in is trusted: each value has the type and the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from math import isfinite
 from typing import Any, Final, TypeAlias
@@ -124,7 +124,11 @@ def _time(field: Field, value: Any) -> datetime:
         raise InvalidColumn(f"{field.name} is no time") from error
     if moment.tzinfo is None:
         raise InvalidColumn(f"{field.name} names no time zone")
-    return moment
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        # The database would keep a time before year 1 or after 9999, and nobody could read the record again.
+        raise InvalidColumn(f"{field.name} is out of bounds") from error
 
 
 def _text(field: Field, value: Any) -> str:

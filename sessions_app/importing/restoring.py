@@ -49,7 +49,7 @@ ROWS_A_CHUNK: Final = 500
 RESTORED_SEQ: Final = "restored_seq"
 # COPY raises the driver's own errors.
 _REFUSED: Final = (IntegrityError, DataError, psycopg.IntegrityError, psycopg.DataError)
-_ODDITIES: Final = (InvalidInput, ValueError, KeyError, TypeError, AttributeError)
+_ODDITIES: Final = (InvalidInput, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 _ROW_COLUMNS: Final = frozenset(field.name for field in own_columns(MessageRow)) - {"foreign_id"}
 
 
