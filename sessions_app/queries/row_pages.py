@@ -40,7 +40,7 @@ class RowPage:
 def rows_of(session_id: int, state: RowState = RowState.ALL) -> QuerySet[MessageRow]:
     """Rows of a session with the passes that made and archived them; the source's own record only when it is read."""
     rows = MessageRow.objects.filter(session_id=session_id).select_related("made_by", "archived_by")
-    rows = rows.defer(*(f"{link}__{column}" for link in ("made_by", "archived_by") for column in _HEAVY_COLUMNS))
+    rows = rows.defer(*(f"{link}__{column}" for link in ("made_by", "archived_by") for column in LONG_PASS_COLUMNS))
     match state:
         case RowState.LIVE:
             return rows.filter(died_seq__isnull=True)
@@ -51,7 +51,7 @@ def rows_of(session_id: int, state: RowState = RowState.ALL) -> QuerySet[Message
 
 
 # Columns of a pass that can be long and say nothing about its rows.
-_HEAVY_COLUMNS: Final = (
+LONG_PASS_COLUMNS: Final = (
     *("prompt_system", "prompt_user", "reply_text", "summary_before", "summary_after", "edit", "telemetry", "zones"),
     *("exchanges", "notes", "state_before", "cache_estimate", "detail"),
 )

@@ -27,7 +27,7 @@ from sessions_app.models import (
     Turn,
 )
 from sessions_app.queries.prompts import prompts_of
-from sessions_app.queries.row_pages import read_row_page, rows_of
+from sessions_app.queries.row_pages import LONG_PASS_COLUMNS, read_row_page, rows_of
 from sessions_app.queries.summary_pages import summaries_of
 
 ROWS_A_BATCH: Final = 100
@@ -121,7 +121,7 @@ class Snapshot:
     def calls(self) -> Iterator[ModelCall]:
         """The ledger of calls: those for passes by then, and those of the main model that sent what there was then."""
         calls = ModelCall.objects.filter(session_id=self.session.pk).select_related("compaction_pass")
-        narrow = calls.defer(*(f"compaction_pass__{name}" for name in _LONG_COLUMNS))
+        narrow = calls.defer(*(f"compaction_pass__{name}" for name in LONG_PASS_COLUMNS))
         for call in self._batches(narrow, "id", LINES_A_BATCH):
             seq = call.context_seq if call.compaction_pass is None else call.compaction_pass.seq
             if seq is None or seq <= self.seq:
@@ -146,7 +146,7 @@ class Snapshot:
         # Earlier lives are read behind the rows: one that an undo moves in between is seen twice, and never missed.
         ended: dict[int, list[RowLifetime]] = {}
         lifetimes = RowLifetime.objects.filter(session_id=self.session.pk, row_id__in=[row.pk for row in rows])
-        for lifetime in lifetimes.select_related("archived_by").order_by("born_seq"):
+        for lifetime in _with_light_pass(lifetimes).order_by("born_seq"):
             ended.setdefault(lifetime.row_id, []).append(lifetime)
         for row in rows:
             if (then := self._row_then(row, ended.get(row.pk, []))) is not None:
@@ -173,8 +173,13 @@ class Snapshot:
             died_seq__lte=self.seq,
             archived_by__undone_seq__gt=self.seq,
         )
-        found = lives.select_related("archived_by").order_by("-died_seq").first()
+        found = _with_light_pass(lives).order_by("-died_seq").first()
         return None if found is None else found.archived_by
+
+
+def _with_light_pass(lives: QuerySet[RowLifetime]) -> QuerySet[RowLifetime]:
+    """Lives with the passes that ended them, without what is long in these."""
+    return lives.select_related("archived_by").defer(*(f"archived_by__{name}" for name in LONG_PASS_COLUMNS))
 
 
 def _life(life: RowLifetime | MessageRow) -> Life:
@@ -185,14 +190,10 @@ def _life(life: RowLifetime | MessageRow) -> Life:
 def events_of(session_id: int) -> QuerySet[SessionEvent]:
     """All events of a session with their passes, without what is long in these."""
     events = SessionEvent.objects.filter(session_id=session_id).select_related("compaction_pass")
-    return events.defer(*(f"compaction_pass__{name}" for name in _LONG_COLUMNS))
+    return events.defer(*(f"compaction_pass__{name}" for name in LONG_PASS_COLUMNS))
 
 
 _SUMMARY_COLUMNS: Final = (
     *("id", "session_id", "number", "kind", "text", "tokens", "row_id", "compaction_pass_id", "superseded_by_id"),
     *("compaction_pass__number", "compaction_pass__seq", "superseded_by__number", "superseded_by__seq"),
-)
-_LONG_COLUMNS: Final = (
-    *("prompt_system", "prompt_user", "reply_text", "summary_before", "summary_after", "edit", "telemetry", "zones"),
-    *("exchanges", "notes", "state_before", "cache_estimate", "detail"),
 )
