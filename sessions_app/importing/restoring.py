@@ -27,7 +27,7 @@ from sessions_app.exporting.records import SESSION_COLUMNS
 from sessions_app.importing.copying import copy_events, copy_rows
 from sessions_app.importing.outcomes import SessionImport
 from sessions_app.importing.row_ids import RowIds
-from sessions_app.mapping import MAX_INT8, message_from_columns, new_message_row, storable_id
+from sessions_app.mapping import MAX_INT8, MESSAGE_COLUMNS, message_from_columns, new_message_row, storable_id
 from sessions_app.models import (
     CompactionPass,
     MessageRow,
@@ -50,7 +50,7 @@ RESTORED_SEQ: Final = "restored_seq"
 # COPY raises the driver's own errors.
 _REFUSED: Final = (IntegrityError, DataError, psycopg.IntegrityError, psycopg.DataError)
 _ODDITIES: Final = (InvalidInput, ValueError, KeyError, TypeError, AttributeError, RecursionError)
-_ROW_COLUMNS: Final = frozenset(field.name for field in own_columns(MessageRow)) - {"foreign_id"}
+_ROW_COLUMNS: Final = frozenset(field.name for field in own_columns(MessageRow)) - {"foreign_id", *MESSAGE_COLUMNS}
 
 
 class UnusableLedger(Exception):
@@ -98,7 +98,7 @@ class _Restoring:
         self._end_lives()
         self._write_rows()
         self._begin_lives()
-        self._write_summaries()
+        self._write_all(SummaryRevision, "summary", self._summary)
         self._write_all(SessionPrompt, "prompt", self._prompt)
         self._write_events()
         self._write_all(Turn, "turn", self._turn)
@@ -163,7 +163,7 @@ class _Restoring:
 
     def _row(self, told: Mapping[str, Any]) -> MessageRow:
         usage = told["usage"]
-        columns = columns_from(MessageRow, {**usage, **told}, _ROW_COLUMNS - {"role", *_MESSAGE_COLUMNS})
+        columns = columns_from(MessageRow, {**usage, **told}, _ROW_COLUMNS)
         _seq(columns["born_seq"], self._last_seq)
         _seq(columns["died_seq"] or 1, self._last_seq)
         stored = told.get("message_stored")
@@ -213,11 +213,6 @@ class _Restoring:
         )
         with connection.cursor() as cursor:
             cursor.execute(_MOVE_SQL, [*columns, self._session.pk])
-
-    def _write_summaries(self) -> None:
-        versions = SummaryRevision.objects.filter(session_id=self._session.pk)
-        versions.delete()
-        self._write_all(SummaryRevision, "summary", self._summary)
 
     def _summary(self, told: Mapping[str, Any]) -> SummaryRevision:
         return SummaryRevision(
@@ -295,7 +290,6 @@ FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]) AS l(id, bor
 WHERE r.session_id = %s AND r.id = l.id
 AND (r.born_seq, r.died_seq, r.archived_by_id) IS DISTINCT FROM (l.born_seq, l.died_seq, l.archived_by)
 """
-_MESSAGE_COLUMNS: Final = (*("content", "parts", "tool_calls", "tool_call_id", "name", "reasoning", "message_extras"),)
 
 
 def _merged(record: Record) -> dict[str, Any]:

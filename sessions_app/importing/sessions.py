@@ -73,7 +73,7 @@ def import_session(project: Project, source: SourceSession, counter: TokenCounte
         session, outcome.is_new = _find_or_create(project, source)
         outcome.public_id = session.public_id
         if source.ledger is not None and can_restore(session, is_new=outcome.is_new):
-            if _is_restored(session, source, source.ledger, outcome):
+            if _try_to_restore(session, source, source.ledger, outcome):
                 return outcome
             session = lock_session(session.pk)
         _set_facts(session, source)
@@ -94,7 +94,7 @@ def import_session(project: Project, source: SourceSession, counter: TokenCounte
     return outcome
 
 
-def _is_restored(session: Session, source: SourceSession, ledger: OwnLedger, outcome: SessionImport) -> bool:
+def _try_to_restore(session: Session, source: SourceSession, ledger: OwnLedger, outcome: SessionImport) -> bool:
     """Write the session as an export of this program holds it; False, with a problem told, when that can't be."""
     before, restored_seq = session.last_seq, session.extras.get(RESTORED_SEQ)
     _set_facts(session, source)
