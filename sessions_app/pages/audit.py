@@ -50,7 +50,7 @@ def entries_of_project(project: Project) -> QuerySet[AuditEntry]:
 
 
 def entries_of_site() -> QuerySet[AuditEntry]:
-    """What belongs to no project: logins and accounts."""
+    """What belongs to no project: logins, accounts, and the deletions of projects that are gone."""
     of_site = Q(action__startswith="login.") | Q(action__startswith="account.") | Q(action=AuditAction.PROJECT_DELETED)
     return AuditEntry.objects.filter(of_site, project__isnull=True)
 

@@ -35,7 +35,7 @@ class DeletionProgress:
 
     @property
     def is_over(self) -> bool:
-        return self.deletion.status in (JobStatus.DONE, JobStatus.FAILED, JobStatus.CANCELLED)
+        return self.deletion.status in (JobStatus.DONE, JobStatus.FAILED)
 
     @property
     def progress_pct(self) -> float | None:
