@@ -64,6 +64,7 @@ _PASS_COLUMNS = (
 )
 
 TITLE_CHARS = 80
+_ONLY_WHOLE = "only a whole export can bring this copy up to date; nothing was taken over"
 
 
 def import_session(project: Project, source: SourceSession, counter: TokenCounter) -> SessionImport:
@@ -76,6 +77,10 @@ def import_session(project: Project, source: SourceSession, counter: TokenCounte
             if _try_to_restore(session, source, source.ledger, outcome):
                 return outcome
             session = lock_session(session.pk)
+        if RESTORED_SEQ in session.extras:
+            # Its passes carry no identity by which a transcript could find them again: they would be stored twice.
+            outcome.problems.append(Problem(ProblemKind.ODD_SHAPE, _ONLY_WHOLE, skipped=False))
+            return outcome
         _set_facts(session, source)
         rows = RowWriter(session, counter, outcome)
         passes = PassWriter(session, counter, rows, outcome)

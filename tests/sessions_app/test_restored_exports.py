@@ -306,6 +306,21 @@ def test_a_copy_can_be_exported_and_taken_in_again(past, elsewhere, tmp_path):
     assert_same(again, past)
 
 
+def test_an_export_that_was_cut_off_changes_nothing_of_a_copy_that_a_whole_one_made(rows, elsewhere, tmp_path):
+    rows.turns(6)
+    rows.absorb([row.pk for row in rows.live()[5:8]], text="first")
+    copy, _ = take_in(export(rows.session, tmp_path / "whole.jsonl"), elsewhere)
+    rows.append(user("later"), assistant("yes"))
+    late = export(rows.session, tmp_path / "late.jsonl")
+    cut_off = spoilt(export(rows.session, tmp_path / "cut.jsonl"), SPOILERS["no end"])
+    outcome = import_file(SourceFile(cut_off), elsewhere, COUNTER)
+    assert outcome.error == "" and not outcome.sessions[0].has_changed
+    assert "only a whole export" in outcome.sessions[0].problems[-1].detail
+    again, _ = take_in(late, elsewhere)
+    assert again == copy
+    assert_same(again, rows.session)
+
+
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_redacted_export_holds_no_plan_and_is_never_the_original(past, elsewhere, tmp_path, ending):
     original, _ = take_in(export(past, tmp_path / f"one.{ending}"), elsewhere)
