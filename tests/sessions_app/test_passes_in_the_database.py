@@ -5,6 +5,7 @@ from dataclasses import replace
 from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.db import DatabaseError, connection
 from django.test.utils import CaptureQueriesContext
 from row_builder import CIRCUMSTANCES, assistant, call, result, user
@@ -286,6 +287,6 @@ def test_passes_that_archived_nothing_have_a_place_and_those_of_older_databases_
     stored = places(rows.session_id)
     assert stored == [(1, 5, ids[5]), (2, 23, ids[23] + 1), (3, None, None), (4, 23, ids[23] + 1)]
     CompactionPass.objects.filter(session_id=rows.session_id).update(place_position=None, place_id=None)
-    with connection.cursor() as cursor:
-        cursor.execute(import_module("sessions_app.migrations.0022_places_of_passes").PLACE_STORED_PASSES)
+    with connection.schema_editor() as editor:
+        import_module("sessions_app.migrations.0023_index_of_places_of_passes").place_stored_passes(apps, editor)
     assert places(rows.session_id) == stored
