@@ -2,14 +2,14 @@
 
 Must not query or write. Links to other records are not columns here: whoever writes or reads them knows how they are
 named outside. Nothing that comes in is trusted: each value has the type and the size of its column, or is refused.
+Every number that is stored counts or measures something, so none is negative.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
-from math import isfinite
 from typing import Any, Final, TypeAlias
 
 from django.db import models
@@ -23,7 +23,9 @@ _LARGEST: Final = (
     (models.BigIntegerField, MAX_INT8),
     (models.IntegerField, MAX_INT4),
 )
-_NOT_NEGATIVE: Final = (models.PositiveIntegerField, models.PositiveSmallIntegerField)
+# A moment must have a date in every time zone: the database keeps others, and nobody could read the record again.
+_EARLIEST: Final = datetime.min.replace(tzinfo=UTC) + timedelta(days=1)
+_LATEST: Final = datetime.max.replace(tzinfo=UTC) - timedelta(days=1)
 Field: TypeAlias = "models.Field[Any, Any]"
 
 
@@ -96,14 +98,16 @@ def _typed(field: Field, value: Any, kind: type) -> Any:
 def _whole(field: Field, value: Any) -> int:
     number: int = _typed(field, value, int)
     most = next(limit for kind, limit in _LARGEST if isinstance(field, kind))
-    if abs(number) > most or (number < 0 and isinstance(field, _NOT_NEGATIVE)):
+    if not 0 <= number <= most:
         raise InvalidColumn(f"{field.name} is out of bounds")
     return number
 
 
 def _float(field: Field, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e300 or not isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidColumn(f"{field.name} is no number")
+    if not 0 <= value <= 1e300:
+        raise InvalidColumn(f"{field.name} is out of bounds")
     return float(value)
 
 
@@ -112,7 +116,7 @@ def _decimal(field: models.DecimalField[Any, Any], value: Any) -> Decimal:
         number = Decimal(_typed(field, value, str))
     except InvalidOperation as error:
         raise InvalidColumn(f"{field.name} is no number") from error
-    if not number.is_finite() or abs(number) >= Decimal(10) ** (field.max_digits - field.decimal_places):
+    if not number.is_finite() or not 0 <= number < Decimal(10) ** (field.max_digits - field.decimal_places):
         raise InvalidColumn(f"{field.name} is out of bounds")
     return number
 
@@ -125,10 +129,12 @@ def _time(field: Field, value: Any) -> datetime:
     if moment.tzinfo is None:
         raise InvalidColumn(f"{field.name} names no time zone")
     try:
-        return moment.astimezone(UTC)
+        utc = moment.astimezone(UTC)
     except OverflowError as error:
-        # The database would keep a time before year 1 or after 9999, and nobody could read the record again.
         raise InvalidColumn(f"{field.name} is out of bounds") from error
+    if not _EARLIEST < utc < _LATEST:
+        raise InvalidColumn(f"{field.name} is out of bounds")
+    return utc
 
 
 def _text(field: Field, value: Any) -> str:

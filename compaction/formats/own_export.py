@@ -103,6 +103,9 @@ def read_own_export(file: SourceFile, report: ImportReport) -> Iterator[SourceSe
     head = _line_head(first)
     told, fetch = _from_document(file) if head is None else _from_lines(file, report)
     _check(told.head, file.label)
+    if told.ledger is None and is_original(told.head):
+        words = worded("records of the export are missing, so it can only be read as a plain transcript")
+        report.add(Problem(ProblemKind.MISSING_KEY, words, skipped=False))
     yield _session(told, fetch, report)
 
 

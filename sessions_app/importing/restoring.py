@@ -11,46 +11,50 @@ store holds one copy, as long as nobody changes that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Final, TypeVar
 
 import psycopg
 from django.db import DataError, IntegrityError, connection, transaction
-from django.db.models import Model
+from django.db.models import Count, Max, Model
 
 from compaction.errors import InvalidInput
-from compaction.formats.own_ledger import LedgerRow, OwnLedger, Record
-from compaction.messages import RowKind
+from compaction.formats.own_ledger import LedgerRow, OwnLedger
 from compaction.records import Outcome
-from compaction.wire import message_from_openai
 from sessions_app.exporting.records import SESSION_COLUMNS
 from sessions_app.importing.copying import copy_events, copy_rows
+from sessions_app.importing.ledger_records import MAX_NUMBER, LedgerRecords, merged, numbered
 from sessions_app.importing.outcomes import SessionImport
 from sessions_app.importing.row_ids import RowIds
-from sessions_app.mapping import MAX_INT8, MESSAGE_COLUMNS, message_from_columns, new_message_row, storable_id
+from sessions_app.mapping import MAX_INT8
 from sessions_app.models import (
     CompactionPass,
     MessageRow,
     ModelCall,
     RowLifetime,
     Session,
-    SessionEvent,
     SessionPrompt,
     SummaryRevision,
     Turn,
-    TurnStep,
 )
 from sessions_app.queries.totals import recounted
+from sessions_app.restored import RESTORED_CALL, RESTORED_SEQ
 from sessions_app.services.row_words import index_rows
-from sessions_app.stored_columns import columns_from, own_columns
+from sessions_app.stored_columns import columns_from
+
+T = TypeVar("T")
 
 ROWS_A_CHUNK: Final = 500
-# Where a restored copy stands: it is brought up to date only as long as nobody has changed it since.
-RESTORED_SEQ: Final = "restored_seq"
+# Prompts are long.
+PROMPTS_A_CHUNK: Final = 20
 # COPY raises the driver's own errors.
 _REFUSED: Final = (IntegrityError, DataError, psycopg.IntegrityError, psycopg.DataError)
 _ODDITIES: Final = (InvalidInput, ValueError, KeyError, TypeError, AttributeError, RecursionError)
-_ROW_COLUMNS: Final = frozenset(field.name for field in own_columns(MessageRow)) - {"foreign_id", *MESSAGE_COLUMNS}
+# Whatever counts on from a position, here or in a browser, stays exact.
+MAX_POSITION: Final = 2**53
+# What an undo changes of a pass.
+_UNDO_COLUMNS: Final = ("undone_seq", "place_position", "place_id")
 
 
 class UnusableLedger(Exception):
@@ -82,11 +86,11 @@ class _Restoring:
 
     def __init__(self, session: Session, ledger: OwnLedger, outcome: SessionImport) -> None:
         self._session, self._ledger, self._outcome = session, ledger, outcome
-        self._last_seq = _seq(ledger.session.get("last_seq"), MAX_INT8)
+        self._last_seq = numbered(ledger.session.get("last_seq"), MAX_INT8)
         self._stood_at = session.last_seq
         known = dict(MessageRow.objects.filter(session_id=session.pk).values_list("foreign_id", "id"))
-        self._ids = RowIds(ledger.rows, {str(name): row_id for name, row_id in known.items()})
-        self._passes: dict[int, int] = {}
+        self._ids = RowIds(ledger.rows, {str(name): row_id for name, row_id in known.items()}, self._last_seq)
+        self._records = LedgerRecords(session.pk, self._last_seq, self._ids)
 
     def run(self) -> None:
         """Write everything, in the order in which one record names another."""
@@ -98,61 +102,40 @@ class _Restoring:
         self._end_lives()
         self._write_rows()
         self._begin_lives()
-        self._write_all(SummaryRevision, "summary", self._summary)
-        self._write_all(SessionPrompt, "prompt", self._prompt)
+        self._write_all(SummaryRevision, "summary", self._records.summary)
+        self._write_all(SessionPrompt, "prompt", self._records.prompt, PROMPTS_A_CHUNK)
         self._write_events()
-        self._write_all(Turn, "turn", self._turn)
-        self._write_all(ModelCall, "call", self._call)
+        self._write_all(Turn, "turn", self._records.turn)
+        self._write_all(ModelCall, "call", self._records.call)
         self._set_session()
 
     def _write_passes(self) -> None:
         known = dict(CompactionPass.objects.filter(session_id=self._session.pk).values_list("number", "id"))
-        self._passes = known
+        self._records.passes = known.copy()
         undone: list[CompactionPass] = []
         for record in self._ledger.read("pass"):
-            made = self._pass(record)
+            made = self._records.made_pass(record)
             if made.number in known:
                 self._outcome.passes_present += 1
                 if made.undone_seq is not None:
-                    made.pk = known[made.number]
-                    undone.append(made)
+                    undone.append(_only_undo(made, known[made.number]))
                 continue
             made.save(force_insert=True)
-            self._passes[made.number] = made.pk
+            self._records.passes[made.number] = made.pk
             self._outcome.passes_added += 1
         CompactionPass.objects.bulk_update(undone, _UNDO_COLUMNS, batch_size=ROWS_A_CHUNK)
 
-    def _pass(self, record: Record) -> CompactionPass:
-        columns = columns_from(CompactionPass, _merged(record))
-        Outcome(columns["outcome"])
-        _seq(columns["seq"], self._last_seq)
-        for name in ("cursor_before_id", "cursor_after_id", "place_id"):
-            columns[name] = None if columns[name] is None else self._ids.place(columns[name])
-        columns["zones"] = self._ids.zones(columns["zones"])
-        columns["exchanges"] = self._ids.exchanges(columns["exchanges"])
-        columns["edit"] = self._ids.edit(columns["edit"])
-        columns["state_before"] = None if columns["state_before"] is None else self._ids.state(columns["state_before"])
-        columns["notes"] = _texts(columns["notes"])
-        for name in ("telemetry", "cache_estimate"):
-            columns[name] = _mapping_or_none(columns[name])
-        return CompactionPass(session=self._session, **columns)
-
     def _write_rows(self) -> None:
-        chunk: list[MessageRow] = []
-        self._lifetimes: list[RowLifetime] = []
-        for record in self._ledger.read("row"):
-            told = _merged(record)
-            self._lifetimes += self._ended_lives(told)
-            if not self._ids.is_new[told["id"]]:
-                self._outcome.rows_present += 1
-                continue
-            chunk.append(self._row(told))
-            if len(chunk) == ROWS_A_CHUNK:
-                self._copy(chunk)
-                chunk = []
-        self._copy(chunk)
+        """Rows that are new, and the lives of all that are over."""
         RowLifetime.objects.filter(session_id=self._session.pk).delete()
-        RowLifetime.objects.bulk_create(self._lifetimes, batch_size=ROWS_A_CHUNK)
+        for records in in_chunks(self._ledger.read("row"), ROWS_A_CHUNK):
+            told = [merged(record) for record in records]
+            new = [one for one in told if self._ids.is_new[one["id"]]]
+            self._outcome.rows_present += len(told) - len(new)
+            self._copy([self._records.row(one) for one in new])
+            lives = (life for one in told for life in self._records.ended_lives(one))
+            for some in in_chunks(lives, ROWS_A_CHUNK):
+                RowLifetime.objects.bulk_create(some)
 
     def _copy(self, rows: list[MessageRow]) -> None:
         if rows:
@@ -160,40 +143,6 @@ class _Restoring:
             index_rows(self._session.project_id, rows)
         self._outcome.rows_added += len(rows)
         self._outcome.rows_archived += sum(row.archived_by_id is not None for row in rows)
-
-    def _row(self, told: Mapping[str, Any]) -> MessageRow:
-        usage = told["usage"]
-        columns = columns_from(MessageRow, {**usage, **told}, _ROW_COLUMNS)
-        _seq(columns["born_seq"], self._last_seq)
-        _seq(columns["died_seq"] or 1, self._last_seq)
-        stored = told.get("message_stored")
-        message = message_from_openai(told["message"], _refuse) if stored is None else message_from_columns(stored)
-        row = new_message_row(
-            self._session.pk,
-            message,
-            position=columns["position"],
-            born_seq=columns["born_seq"],
-            tokens=columns["tokens"],
-            token_counter=columns["token_counter"],
-            kind=RowKind(columns["kind"]),
-        )
-        for name, value in columns.items():
-            setattr(row, name, value)
-        row.pk, row.foreign_id = self._ids.row(told["id"]), storable_id(_name_of(told))
-        row.made_by_id = self._pass_id(told["made_by_pass"])
-        row.archived_by_id = self._pass_id(told["archived_by_pass"])
-        row.replaces_id = None if told["replaces"] is None else self._ids.row(told["replaces"])
-        return row
-
-    def _ended_lives(self, told: Mapping[str, Any]) -> Iterator[RowLifetime]:
-        for life in told["lives"]:
-            yield RowLifetime(
-                session_id=self._session.pk,
-                row_id=self._ids.row(told["id"]),
-                born_seq=_seq(life["born_seq"], self._last_seq),
-                died_seq=_seq(life["died_seq"], self._last_seq),
-                archived_by_id=self._pass_id(life["archived_by"]),
-            )
 
     def _end_lives(self) -> None:
         """Rows that are stored and died: first, so that their places are free for those that are born."""
@@ -209,79 +158,47 @@ class _Restoring:
             [self._ids.row(row.id) for row in rows],
             [row.born_seq for row in rows],
             [row.died_seq for row in rows],
-            [self._pass_id(row.archived_by) for row in rows],
+            [self._records.pass_id(row.archived_by) for row in rows],
         )
         with connection.cursor() as cursor:
             cursor.execute(_MOVE_SQL, [*columns, self._session.pk])
 
-    def _summary(self, told: Mapping[str, Any]) -> SummaryRevision:
-        return SummaryRevision(
-            session_id=self._session.pk,
-            compaction_pass_id=self._passes[told["made_by_pass"]],
-            superseded_by_id=self._pass_id(told["superseded_by_pass"]),
-            row_id=None if told["row_id"] is None else self._ids.row(told["row_id"]),
-            **columns_from(SummaryRevision, told),
-        )
-
-    def _prompt(self, told: Mapping[str, Any]) -> SessionPrompt:
-        columns = columns_from(SessionPrompt, told)
-        if not isinstance(columns["messages"], list) or not all(isinstance(one, dict) for one in columns["messages"]):
-            raise ValueError("a prompt is no list of messages")
-        return SessionPrompt(session_id=self._session.pk, **columns)
-
-    def _turn(self, told: Mapping[str, Any]) -> Turn:
-        """A turn that is over as far as its reply was sent: no pass comes after it here."""
-        turn = Turn(session_id=self._session.pk, **columns_from(Turn, told))
-        turn.ended_at = turn.ended_at or turn.reply_sent_at
-        turn.step_done = TurnStep.PRUNE.value
-        return turn
-
-    def _call(self, told: Mapping[str, Any]) -> ModelCall:
-        made = self._pass_id(told["pass"])
-        return ModelCall(session_id=self._session.pk, compaction_pass_id=made, **columns_from(ModelCall, told))
-
     def _write_events(self) -> None:
         """Those that are new. They are as many as the session's clock has ticked."""
         expected = self._stood_at
-        chunk: list[SessionEvent] = []
-        for told in self._ledger.read("event"):
-            columns = columns_from(SessionEvent, told)
-            if columns["seq"] <= self._stood_at:
-                continue
-            expected += 1
-            if columns["seq"] != expected:
+        read = (self._records.event(told) for told in self._ledger.read("event"))
+        for events in in_chunks((event for event in read if event.seq > self._stood_at), ROWS_A_CHUNK):
+            if [event.seq for event in events] != list(range(expected + 1, expected + 1 + len(events))):
                 raise ValueError("an event is missing")
-            made = self._pass_id(told["pass"])
-            chunk.append(SessionEvent(session_id=self._session.pk, compaction_pass_id=made, **columns))
+            expected += len(events)
+            copy_events(events)
         if expected != self._last_seq:
             raise ValueError("an event is missing")
-        copy_events(chunk)
 
-    def _write_all(self, model: type[Model], name: str, read: Callable[[Mapping[str, Any]], Model]) -> None:
+    def _write_all(
+        self, model: type[Model], name: str, read: Callable[[Mapping[str, Any]], Model], size: int = ROWS_A_CHUNK
+    ) -> None:
         """All records of a kind anew: nothing points to them."""
         model._default_manager.filter(session_id=self._session.pk).delete()
-        records = [read(_merged(record)) for record in self._ledger.read(name)]
-        model._default_manager.bulk_create(records, batch_size=ROWS_A_CHUNK)
+        for records in in_chunks(self._ledger.read(name), size):
+            model._default_manager.bulk_create([read(merged(record)) for record in records])
 
     def _set_session(self) -> None:
         """What the session's own columns say; the counters are what its rows say."""
         session, told = self._session, self._ledger.session
-        columns = columns_from(Session, _merged(told), SESSION_COLUMNS)
+        columns = columns_from(Session, merged(told), SESSION_COLUMNS)
         columns["state"] = self._ids.state(columns["state"])
         facts = columns_from(Session, told, ("is_held", "last_error", "last_error_at", "last_activity_at"))
-        for name, value in (*columns.items(), *facts.items(), *recounted(session.pk).items()):
-            setattr(session, name, value)
-        for name, value in _counted_passes(session.pk).items():
+        counters = {**recounted(session.pk), **_counted_passes(session.pk)}
+        for name, value in (*columns.items(), *facts.items(), *counters.items()):
             setattr(session, name, value)
         session.last_seq = self._last_seq
-        session.turns_total = _seq(told.get("turns"), MAX_INT8, least=0)
+        session.turns_total = numbered(told.get("turns"), MAX_NUMBER, least=0)
         session.listed_at = session.last_activity_at or session.listed_at
-        session.extras = {**session.extras, RESTORED_SEQ: self._last_seq}
+        newest_call = ModelCall.objects.filter(session_id=session.pk).aggregate(newest=Max("id"))["newest"]
+        session.extras = {**session.extras, RESTORED_SEQ: self._last_seq, RESTORED_CALL: newest_call or 0}
+        _check_bounds(session)
         session.save()
-
-    def _pass_id(self, number: Any) -> int | None:
-        """The pass of that number. Raises KeyError when the export has none."""
-        return None if number is None else self._passes[number]
 
 
 _MOVE_SQL: Final = """
@@ -292,46 +209,6 @@ AND (r.born_seq, r.died_seq, r.archived_by_id) IS DISTINCT FROM (l.born_seq, l.d
 """
 
 
-def _merged(record: Record) -> dict[str, Any]:
-    """A record with what is stored beside its shape; columns of a message keep a name of their own."""
-    stored = record.get("stored", {})
-    if not isinstance(stored, dict):
-        raise ValueError("what is stored is no object")
-    told = {name: value for name, value in record.items() if name != "stored"}
-    if "message" in stored:
-        told["message_stored"] = stored["message"]
-    return {**told, **{name: value for name, value in stored.items() if name != "message"}}
-
-
-def _name_of(told: Mapping[str, Any]) -> str:
-    named = told["client_id"]
-    return named if isinstance(named, str) and named else f"row-{told['id']}"
-
-
-def _seq(value: Any, most: int, least: int = 1) -> int:
-    if type(value) is not int or not least <= value <= most:
-        raise ValueError("a number of an event is out of bounds")
-    return value
-
-
-def _texts(value: Any) -> list[str] | None:
-    if value is not None and not (isinstance(value, list) and all(isinstance(one, str) for one in value)):
-        raise ValueError("notes are no list of texts")
-    return value
-
-
-def _mapping_or_none(value: Any) -> dict[str, Any] | None:
-    if value is not None and not isinstance(value, dict):
-        raise ValueError("figures are no object")
-    return value
-
-
-def _refuse(problem: object) -> None:
-    raise ValueError("a message is not as this program writes it")
-
-
-# What an undo changes of a pass.
-_UNDO_COLUMNS: Final = ("undone_seq", "place_position", "place_id")
 _COUNTED_KINDS: Final = ("micro", "defrag", "batch", "prune")
 
 
@@ -342,3 +219,32 @@ def _counted_passes(session_id: int) -> dict[str, int]:
     }
     failed = sum(Outcome(outcome).is_failure for _, outcome, _ in made)
     return {**by_kind, "passes_total": len(made), "failed_passes": failed}
+
+
+def _only_undo(made: CompactionPass, stored_id: int) -> CompactionPass:
+    """A stored pass with nothing of `made` but what an undo changes: its prompts and replies are long."""
+    return CompactionPass(pk=stored_id, **{name: getattr(made, name) for name in _UNDO_COLUMNS})
+
+
+def _check_bounds(session: Session) -> None:
+    """Raise ValueError where a figure of the session, from which others are counted on, is none that its records led
+    to."""
+    rows = MessageRow.objects.filter(session_id=session.pk).aggregate(highest=Max("position"), count=Count("id"))
+    highest = -1 if rows["highest"] is None else rows["highest"]
+    # An import may have given out places that no row took.
+    numbered(session.next_position, min(highest + 1 + rows["count"], MAX_POSITION), least=highest + 1)
+    turns = Turn.objects.filter(session_id=session.pk).aggregate(number=Max("number"), position=Max("last_position"))
+    numbered(session.turns_total, session.next_position, least=turns["number"] or 0)
+    numbered(turns["position"] or 0, max(session.next_position - 1, 0), least=0)
+    newest = CompactionPass.objects.filter(session_id=session.pk).aggregate(number=Max("number"))["number"]
+    numbered(newest or 0, session.passes_total, least=session.passes_total)
+    numbered(session.compaction_revision, MAX_NUMBER, least=0)
+    if session.reset_seq is not None:
+        numbered(session.reset_seq, session.last_seq)
+
+
+def in_chunks(found: Iterable[T], size: int) -> Iterator[list[T]]:
+    """All of `found` in lists of at most `size`, each made when the one before is done with."""
+    source = iter(found)
+    while chunk := list(islice(source, size)):
+        yield chunk

@@ -9,7 +9,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
 
 from django.db import connection
 
@@ -17,16 +18,27 @@ from compaction.formats.own_ledger import LedgerRow
 from compaction.state import CompactionState
 from sessions_app.mapping import MAX_INT8, state_json, state_of, storable_id
 
+# Epoch seconds of the states' moments.
+_MOMENTS: Final = frozenset({"paused_until", "cooldown_until"})
+_LATEST_SECONDS: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
+_MAY_BE_NEGATIVE: Final = frozenset({"tokens_saved_total"})
+
 
 class RowIds:
     """Ids of an export to ids here."""
 
-    def __init__(self, rows: Sequence[LedgerRow], known: Mapping[str, int]) -> None:
-        """known: rows that are stored, by name. Raises ValueError when the export names a row twice or not at all."""
+    def __init__(self, rows: Sequence[LedgerRow], known: Mapping[str, int], last_seq: int) -> None:
+        """known: rows that are stored, by name. last_seq: the newest event of the export. Raises ValueError when the
+        export names a row twice or not at all, or tells of a life that its events do not hold."""
         self._sources = sorted(row.id for row in rows)
-        if len(set(self._sources)) < len(rows) or (rows and self._sources[0] < 1):
-            raise ValueError("the ids of the rows are not their own")
         names = {row.id: storable_id(row.name) for row in rows}
+        if min(len(names), len(set(names.values()))) < len(rows) or (rows and self._sources[0] < 1):
+            raise ValueError("the ids of the rows are not their own")
+        for row in rows:
+            if not 1 <= row.born_seq <= last_seq or not (
+                row.died_seq is None or row.born_seq < row.died_seq <= last_seq
+            ):
+                raise ValueError("a row lives at no event")
         fresh = [source for source in self._sources if names[source] not in known]
         reserved = dict(zip(fresh, _reserved(len(fresh)), strict=True))
         self._ids = {source: reserved.get(source) or known[names[source]] for source in self._sources}
@@ -119,9 +131,9 @@ def _reserved(count: int) -> list[int]:
 
 
 def _count(value: Any) -> int:
-    if type(value) is not int or not 0 <= value <= MAX_INT8:
+    if not _is_count(value):
         raise ValueError("a count is none")
-    return value
+    return int(value)
 
 
 def _count_or_none(value: Any) -> int | None:
@@ -129,13 +141,28 @@ def _count_or_none(value: Any) -> int | None:
 
 
 def _check_state(state: CompactionState) -> None:
-    """Raise ValueError unless each figure of a state is of the kind of its default; without one a number, or None."""
+    """Raise ValueError unless each figure of a state is of the kind of its default and within bounds."""
     for field in fields(state):
         value = getattr(state, field.name)
-        if field.name in ("cursor", "failing_exchange"):
-            continue
-        known = type(field.default) if field.default is not None else int | float | None
-        if not isinstance(value, known) or (isinstance(value, bool) and known is not bool):
+        if field.name in _MOMENTS:
+            is_right = value is None or _is_moment(value)
+        elif field.name == "batch_committed_at":
+            is_right = all(_is_moment(moment) for moment in value)
+        elif field.name in ("cursor", "failing_exchange"):
+            is_right = True
+        elif field.default is None or type(field.default) is int:
+            is_right = _is_count(abs(value) if field.name in _MAY_BE_NEGATIVE and type(value) is int else value)
+            is_right = is_right or (value is None and field.default is None)
+        else:
+            is_right = type(value) is type(field.default)
+        if not is_right:
             raise ValueError(f"{field.name} of the state is none")
-    if not all(type(moment) in (int, float) for moment in state.batch_committed_at):
-        raise ValueError("a moment of the state is none")
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= MAX_INT8
+
+
+def _is_moment(value: Any) -> bool:
+    """Whether it is one that every clock can show."""
+    return type(value) in (int, float) and 0 <= value <= _LATEST_SECONDS

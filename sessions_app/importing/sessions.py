@@ -27,12 +27,14 @@ from compaction.formats.own_ledger import OwnLedger
 from compaction.messages import Role
 from compaction.storable import storable_text
 from compaction.tokens import TokenCounter
+from compaction.wording import worded
 from sessions_app.importing.outcomes import SessionImport
 from sessions_app.importing.passes import PassWriter
-from sessions_app.importing.restoring import RESTORED_SEQ, UnusableLedger, can_restore, restore
+from sessions_app.importing.restoring import UnusableLedger, can_restore, restore
 from sessions_app.importing.rows import RowWriter
 from sessions_app.mapping import MAX_INT4, storable_count, storable_id, storable_json, storable_or_none, storable_time
 from sessions_app.models import EventKind, Project, Session, SessionStatus
+from sessions_app.restored import RESTORED_CALL, RESTORED_SEQ
 from sessions_app.services.lifecycle import new_public_id
 from sessions_app.services.locking import lock_session, save_locked, tell, touch
 from sessions_app.services.thresholds import set_threshold
@@ -64,7 +66,8 @@ _PASS_COLUMNS = (
 )
 
 TITLE_CHARS = 80
-_ONLY_WHOLE = "only a whole export can bring this copy up to date; nothing was taken over"
+_ONLY_WHOLE = worded("only a whole export can bring this copy up to date; nothing was taken over")
+_HAS_CHANGED = worded("this copy has been changed since it was restored; nothing was taken over")
 
 
 def import_session(project: Project, source: SourceSession, counter: TokenCounter) -> SessionImport:
@@ -78,8 +81,7 @@ def import_session(project: Project, source: SourceSession, counter: TokenCounte
                 return outcome
             session = lock_session(session.pk)
         if RESTORED_SEQ in session.extras:
-            # Its passes carry no identity by which a transcript could find them again: they would be stored twice.
-            outcome.problems.append(Problem(ProblemKind.ODD_SHAPE, _ONLY_WHOLE, skipped=False))
+            _leave_alone(session, outcome)
             return outcome
         _set_facts(session, source)
         rows = RowWriter(session, counter, outcome)
@@ -109,13 +111,23 @@ def _try_to_restore(session: Session, source: SourceSession, ledger: OwnLedger, 
         restore(session, ledger, outcome)
     except UnusableLedger as error:
         outcome.forget_counts()
-        words = f"the export does not hold together and is read as a plain transcript: {error}"
+        words = worded(
+            "the export does not hold together, so it can only be read as a plain transcript: {}", str(error)
+        )
         outcome.problems.append(Problem(ProblemKind.ODD_SHAPE, words, skipped=False))
         return False
     outcome.title = outcome.title or session.title
     if session.last_seq != before:
         tell(session, EventKind.IMPORTED)
     return True
+
+
+def _leave_alone(session: Session, outcome: SessionImport) -> None:
+    """Tell that a restored copy stays as it is. Its passes carry no identity by which a transcript could find them
+    again: they would be stored twice."""
+    outcome.title = outcome.title or session.title
+    words = _ONLY_WHOLE if can_restore(session, is_new=False) else _HAS_CHANGED
+    outcome.problems.append(Problem(ProblemKind.ODD_SHAPE, words, skipped=False))
 
 
 def _find_or_create(project: Project, source: SourceSession) -> tuple[Session, bool]:
@@ -159,7 +171,7 @@ def _extras(source: SourceSession) -> dict[str, Any]:
     if source.cwd is not None:
         extras["cwd"] = source.cwd
     stored: dict[str, Any] = storable_json(extras)
-    return stored
+    return {name: value for name, value in stored.items() if name not in (RESTORED_SEQ, RESTORED_CALL)}
 
 
 def _first_words(session: Session) -> str:

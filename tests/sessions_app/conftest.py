@@ -73,3 +73,8 @@ def socket_for(web_port, session):
             yield socket
 
     return opened
+
+
+@pytest.fixture
+def elsewhere(db):
+    return services.create_project("elsewhere", "Elsewhere")

@@ -1,6 +1,5 @@
 """An unredacted export that is imported again is the session it was made of, at every event."""
 
-import json
 import re
 
 import pytest
@@ -21,7 +20,9 @@ from compaction.scripted import ScriptedSummarizer
 from compaction.summarizer import Reply, Usage
 from sessions_app import clock, services
 from sessions_app.exporting.formats import ExportFormat, export_pieces
+from sessions_app.importing import restoring
 from sessions_app.importing.files import import_file
+from sessions_app.importing.restoring import in_chunks
 from sessions_app.mapping import state_of
 from sessions_app.models import (
     CallPurpose,
@@ -59,11 +60,6 @@ def take_in(path, project):
     outcome = import_file(SourceFile(path), project, COUNTER)
     assert outcome.error == ""
     return Session.objects.get(public_id=outcome.sessions[0].public_id), outcome.sessions[0]
-
-
-@pytest.fixture
-def elsewhere(db):
-    return services.create_project("elsewhere", "Elsewhere")
 
 
 def prune(rows):
@@ -306,19 +302,33 @@ def test_a_copy_can_be_exported_and_taken_in_again(past, elsewhere, tmp_path):
     assert_same(again, past)
 
 
-def test_an_export_that_was_cut_off_changes_nothing_of_a_copy_that_a_whole_one_made(rows, elsewhere, tmp_path):
+def test_what_is_long_is_never_held_all_at_once(rows, elsewhere, tmp_path, monkeypatch):
     rows.turns(6)
-    rows.absorb([row.pk for row in rows.live()[5:8]], text="first")
-    copy, _ = take_in(export(rows.session, tmp_path / "whole.jsonl"), elsewhere)
-    rows.append(user("later"), assistant("yes"))
-    late = export(rows.session, tmp_path / "late.jsonl")
-    cut_off = spoilt(export(rows.session, tmp_path / "cut.jsonl"), SPOILERS["no end"])
-    outcome = import_file(SourceFile(cut_off), elsewhere, COUNTER)
-    assert outcome.error == "" and not outcome.sessions[0].has_changed
-    assert "only a whole export" in outcome.sessions[0].problems[-1].detail
-    again, _ = take_in(late, elsewhere)
-    assert again == copy
-    assert_same(again, rows.session)
+    live = [row.pk for row in rows.live()]
+    rows.absorb(live[5:8], text="first")
+    services.undo_last_pass(rows.session_id)
+    for number in range(5):
+        prompt = f'{{"role": "system", "content": "be kind {number}"}}'
+        note_prompt(rows.session_id, [prompt], "", f"{number:032}", 12, "main")
+    path = export(rows.session, tmp_path / "one.jsonl")
+    sizes = []
+
+    def measured(found, size):
+        for chunk in in_chunks(found, min(size, 2)):
+            sizes.append(len(chunk))
+            yield chunk
+
+    monkeypatch.setattr(restoring, "in_chunks", measured)
+    copy, outcome = take_in(path, elsewhere)
+    assert outcome.problems == [] and max(sizes) == 2
+    assert_same(copy, rows.session)
+
+
+def test_a_list_is_cut_into_chunks_as_it_is_read():
+    read = []
+    chunks = in_chunks((read.append(number) or number for number in range(5)), 2)
+    assert next(chunks) == [0, 1] and read == [0, 1]
+    assert list(chunks) == [[2, 3], [4]]
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -330,56 +340,3 @@ def test_a_redacted_export_holds_no_plan_and_is_never_the_original(past, elsewhe
     assert copy != original and copy.source == "redacted-export"
     assert '"stored"' not in text and '"prompt_user"' not in text and '"reply_text"' not in text
     assert "restored_seq" not in copy.extras
-
-
-def spoilt(path, change):
-    """The export with one record changed; `change` gets all records."""
-    records = [json.loads(line) for line in path.read_text().splitlines()]
-    change(records)
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
-
-
-def first(records, kind, having=lambda record: True):
-    return next(record for record in records if record["record"] == kind and having(record))
-
-
-SPOILERS = {
-    "a lost row": lambda found: found.remove(first(found, "row")),
-    "a lost event": lambda found: found.remove(first(found, "event")),
-    "no end": lambda found: found.pop(),
-    "an unknown outcome": lambda found: first(found, "pass").update(outcome="sung"),
-    "an edit of nobody's row": lambda found: first(found, "pass", lambda one: one["committed"])["stored"][
-        "edit"
-    ].update(archived=[10**12]),
-    "odd zones": lambda found: first(found, "pass")["stored"].update(zones={"head_end": "here"}),
-    "an odd state": lambda found: found[0]["session"]["stored"].update(state={"cursor": 3}),
-    "a figure too large": lambda found: first(found, "row").update(tokens=2**40),
-    "a pass of nobody": lambda found: first(found, "row").update(made_by_pass=999),
-    "two lives at one place": lambda found: first(found, "row", lambda one: one["died_seq"]).update(
-        died_seq=None, archived_by_pass=None
-    ),
-    "a row twice": lambda found: found.insert(2, dict(first(found, "row"))),
-    "a death before birth": lambda found: first(found, "row", lambda one: one["died_seq"]).update(died_seq=1),
-    "a time that no clock in London shows": lambda found: found[0]["session"].update(
-        last_activity_at="0001-01-01T00:00:00+14:00"
-    ),
-    "no kind": lambda found: first(found, "event").update(kind="party"),
-}
-
-
-@pytest.mark.parametrize("name", SPOILERS)
-def test_an_export_that_does_not_hold_together_is_read_as_a_plain_transcript_and_says_so(
-    rows, elsewhere, tmp_path, name
-):
-    rows.turns(6)
-    rows.absorb([row.pk for row in rows.live()[5:8]], text="first")
-    path = spoilt(export(rows.session, tmp_path / "one.jsonl"), SPOILERS[name])
-    outcome = import_file(SourceFile(path), elsewhere, COUNTER)
-    assert outcome.error == ""
-    copy = Session.objects.get(public_id=outcome.sessions[0].public_id)
-    assert "restored_seq" not in copy.extras
-    assert copy.live_rows > 15
-    assert counted(copy) == recounted(copy.pk)
-    is_incomplete = name in ("a lost row", "a lost event", "no end", "a row twice")
-    assert is_incomplete or "does not hold together" in outcome.sessions[0].problems[0].detail
