@@ -25,8 +25,9 @@ from procrastinate.contrib.django.models import ProcrastinateJob, ProcrastinateW
 
 from compaction.tokens import TiktokenCounter
 from compaction.vocabulary import VocabularyMissing
-from sessions_app.models import ModelCall, Session
+from sessions_app.models import Session
 from sessions_app.pages.pass_words import words_of_reason
+from sessions_app.restored import RESTORED_CALL, calls_made_here
 from sessions_app.templatetags.site import duration_ms, size_bytes
 
 LOW_DISK_BYTES = 1_000_000_000
@@ -184,7 +185,7 @@ def oldest_due(now: datetime) -> datetime | None:
 
 def all_model_calls() -> tuple[State, str]:
     """How many of the newest calls of all projects failed; what was said to others is not told."""
-    looked = ModelCall.objects.order_by("-id").values_list("endpoint", "error")[:LOOKED_AT_CALLS]
+    looked = calls_made_here().order_by("-id").values_list("endpoint", "error")[:LOOKED_AT_CALLS]
     errors = [error for endpoint, error in looked if endpoint][:NEWEST_CALLS]
     if not errors:
         return State.UNKNOWN, _("no model has been asked so far")
@@ -207,12 +208,14 @@ def model_calls(visible: QuerySet[Session]) -> tuple[State, str]:
 
 
 # A look into each session by its index: over the whole ledger, a reader with few sessions would wait for everybody's.
-# A summarizer that asks nobody is entered in the ledger too, without an endpoint.
+# A summarizer that asks nobody is entered in the ledger too, without an endpoint. What came with an export was asked
+# elsewhere.
 NEWEST_ERRORS_QUERY = """
-SELECT call.error FROM unnest(%(sessions)s::bigint[]) AS session(id) CROSS JOIN LATERAL (
+SELECT call.error FROM sessions_app_session AS session CROSS JOIN LATERAL (
     SELECT id, error, endpoint FROM sessions_app_modelcall
-    WHERE session_id = session.id ORDER BY id DESC LIMIT %(looked)s
-) AS call WHERE call.endpoint <> '' ORDER BY call.id DESC LIMIT %(most)s
+    WHERE session_id = session.id AND id > coalesce((session.extras ->> %s)::bigint, 0)
+    ORDER BY id DESC LIMIT %s
+) AS call WHERE session.id = ANY(%s::bigint[]) AND call.endpoint <> '' ORDER BY call.id DESC LIMIT %s
 """
 
 
@@ -220,7 +223,8 @@ def newest_call_errors(visible: QuerySet[Session]) -> list[str]:
     """Why the newest calls of the newest sessions failed, newest first; empty for one that was answered."""
     sessions = list(visible.order_by("-listed_at", "-id").values_list("pk", flat=True)[:NEWEST_SESSIONS])
     with connection.cursor() as cursor:
-        cursor.execute(NEWEST_ERRORS_QUERY, {"sessions": sessions, "looked": LOOKED_AT_CALLS, "most": NEWEST_CALLS})
+        bounds = (RESTORED_CALL, LOOKED_AT_CALLS, sessions, NEWEST_CALLS)
+        cursor.execute(NEWEST_ERRORS_QUERY, bounds)
         return [error for (error,) in cursor.fetchall()]
 
 

@@ -2,10 +2,11 @@
 
 import pytest
 from django.utils import timezone
+from test_restored_exports import export, take_in
 
 from compaction.summarizer import Reply
 from sessions_app import services
-from sessions_app.models import CallPurpose, Session
+from sessions_app.models import CallPurpose, ModelCall, Session
 from sessions_app.pages.health import State, all_model_calls, model_calls
 from sessions_app.services import CallMade, record_calls
 
@@ -63,3 +64,16 @@ def test_calls_of_all_sessions_of_the_reader_count_and_nobody_elses(project, ses
     record(stranger, *["http_500"] * 20)
     told = "1 of the newest 2 failed, last with: the summarizer gave no reply in time"
     assert model_calls(Session.objects.filter(project=project)) == (State.WARNING, told)
+
+
+def test_calls_that_came_with_an_export_tell_nothing_of_the_health_of_this_site(rows, elsewhere, tmp_path):
+    rows.turns(2)
+    record(rows.session, *["timeout"] * 3)
+    path = export(rows.session, tmp_path / "one.jsonl")
+    ModelCall.objects.all().delete()
+    copy, _ = take_in(path, elsewhere)
+    assert copy.model_calls.count() == 3
+    assert model_calls(Session.objects.all()) == all_model_calls() == NOBODY
+    record(copy, "timeout")
+    assert all_model_calls() == (State.WARNING, "1 of the newest 1 failed")
+    assert model_calls(Session.objects.all())[0] == State.WARNING
