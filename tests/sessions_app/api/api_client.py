@@ -22,7 +22,7 @@ class ApiClient:
         return self._http.generic(method, PREFIX + path, text, "application/json", headers=self.headers)
 
     def ask(self, method, path, body=None):
-        return self.get(path) if body is None else self.send(path, body, method)
+        return self.get(path) if method == "GET" else self.send(path, "" if body is None else body, method)
 
 
 def message(text, **more):

@@ -44,7 +44,7 @@ TERMS = frozenset(CHINESE_KEEPS.split())
 NAMES = (
     *(re.escape(story_named(name).title) for name in SAMPLES),
     r"[\w-]+-of-\w+",
-    r"\b(olga|[Rr]eview|A review|A talk|a token|a-model|small|done|see|ValueError)\b",
+    r"\b(olga|[Rr]eview|A review|A talk|a token|a-model|small|done|see|Gone|ValueError)\b",
     r"\b(question|answer) \d+|(file \d+ ?)+|(line of c\d+ ?)+|what happened so far",
     r"\b(system|user|assistant|tool)\b",
     # Quoted: what a model said, what the JSON library found.
