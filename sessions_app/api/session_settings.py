@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from datetime import datetime
+from typing import Any, Final
 
 from ninja import Router, Schema
 from pydantic import Field
 
+from compaction.policy_reading import AUXILIARY
+from compaction.wording import worded
 from sessions_app.api.answers import reads, writes
 from sessions_app.api.authentication import WRITE, ApiRequest
-from sessions_app.api.errors import Problem, out_of_date, unprocessable
+from sessions_app.api.errors import FieldProblem, Problem, out_of_date, unprocessable
 from sessions_app.api.parameters import MOST_INT8, JsonObject, PublicId, Text
 from sessions_app.api.policies import PolicyBlocks, Remark, field_of, remarks_of, storable_blocks
 from sessions_app.api.reach import get_session
 from sessions_app.api.settings import EffectiveValue, effective_values
 from sessions_app.models import Session
 from sessions_app.origins import token_origin
+from sessions_app.policy_changes import flat
 from sessions_app.policy_checking import judge
 from sessions_app.services import PolicyConflict, save_session_policy
 from sessions_app.session_policy import newest_own_revision, reading_of
+from sessions_app.setting_paths import SESSION_SETTINGS, named_setting
 
 router = Router(tags=["settings"])
+NOT_HERE: Final = "This is set for a whole project, by its owners; it can't be set for one session."
 
 
 class SessionSettingsShape(Schema):
@@ -38,6 +45,7 @@ class SessionSettingsShape(Schema):
 class NewSessionSettings(PolicyBlocks):
     """What to set for one session. What is left out is as in its project; empty blocks set nothing."""
 
+    auxiliary: JsonObject = Field({}, description="Must be empty: who summarizes is set for a whole project.")
     note: Text = Field("", max_length=1_000, description="Why, for the history.")
     base: int | None = Field(
         None,
@@ -65,16 +73,26 @@ def save_session_settings(request: ApiRequest, public_id: PublicId, body: NewSes
     session = get_session(request.auth, public_id)
     named = {"compression": body.compression, "auxiliary": body.auxiliary}
     blocks = {name: block for name, block in named.items() if block}
+    if outside := list(_outside(blocks)):
+        raise unprocessable(outside)
     verdict = judge(session, blocks, accept_nearest=body.accept_nearest)
     if verdict.refusals:
         raise unprocessable(field_of(problem, "") for problem in verdict.refusals)
-    note = body.note or f"Saved with the API token {request.auth.name}"
+    note = body.note or worded("Saved with the API token {}", request.auth.name)
     origin = token_origin(request, request.auth)
     try:
         save_session_policy(session.pk, storable_blocks(blocks), None, note, base=body.base, origin=origin)
     except PolicyConflict as conflict:
         raise out_of_date(conflict.newest) from conflict
     return shape_session_settings(get_session(request.auth, public_id))
+
+
+def _outside(blocks: Mapping[str, Any]) -> Iterator[FieldProblem]:
+    """The paths that may not be set for one session: settings of the whole project, and all of the other block."""
+    for path in flat(blocks):
+        named = named_setting(path)
+        if path.partition(".")[0] == AUXILIARY or (named is not None and named not in SESSION_SETTINGS):
+            yield FieldProblem(path=path, message=NOT_HERE)
 
 
 def shape_session_settings(session: Session) -> SessionSettingsShape:

@@ -11,6 +11,7 @@ from pydantic import Field
 from compaction.main_model import MAIN_MODEL_SETTINGS, MODEL, MainModel, read_main_model
 from compaction.policy import AUXILIARY_SETTINGS, COMPRESSION_SETTINGS
 from compaction.policy_reading import AUXILIARY_COMPRESSION, COMPRESSION, PolicyReading
+from compaction.wording import worded
 from sessions_app.api.answers import reads, writes
 from sessions_app.api.authentication import WRITE, ApiRequest
 from sessions_app.api.errors import Problem, out_of_date, unprocessable
@@ -92,7 +93,7 @@ def save_settings(request: ApiRequest, slug: Slug, body: NewSettings) -> Setting
     verdict = judge(project, blocks, accept_nearest=body.accept_nearest)
     if verdict.refusals:
         raise unprocessable(field_of(problem, "") for problem in verdict.refusals)
-    note = body.note or f"Saved with the API token {request.auth.name}"
+    note = body.note or worded("Saved with the API token {}", request.auth.name)
     try:
         revision = save_policy(
             project.pk, storable_blocks(blocks), None, note, base=body.base, origin=token_origin(request, request.auth)

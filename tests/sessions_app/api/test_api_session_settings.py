@@ -3,7 +3,7 @@
 import pytest
 
 from sessions_app import services
-from sessions_app.models import AuditAction, AuditEntry, MessageRow, Session, SessionPolicyRevision
+from sessions_app.models import AuditAction, AuditEntry, MessageRow, PolicyRevision, Session, SessionPolicyRevision
 
 pytestmark = pytest.mark.django_db
 
@@ -58,9 +58,26 @@ def test_what_can_not_be_set_for_a_session_is_refused_and_nothing_is_written(wri
 
 
 def test_a_secret_is_never_kept(writer, reader, url):
-    body = {"auxiliary": {"compression": {"api_key": "sk-proj-" + "a1B2" * 12, "model": "small"}}}
-    assert writer.send(f"{url}/settings", body, "PUT").status_code == 200
+    body = {"compression": {"threshold": 0.6, "api_key": "sk-proj-" + "a1B2" * 12}}
+    saved = writer.send(f"{url}/settings", body, "PUT")
+    assert (saved.status_code, saved.json()["written"]) == (200, {"compression": {"threshold": 0.6}})
     assert "sk-proj" not in reader.get(f"{url}/settings").content.decode()
+
+
+def test_where_the_rows_of_a_session_are_sent_can_not_be_set_for_it_alone(writer, url):
+    block = {"compression": {"base_url": "https://elsewhere.example/v1", "model": "small"}, "vision": {"model": "m"}}
+    answer = writer.send(f"{url}/settings", {"auxiliary": block, "compression": {"threshold": 0.6}}, "PUT")
+    assert answer.status_code == 422
+    paths = [field["path"] for field in answer.json()["fields"]]
+    assert paths == ["auxiliary.compression.base_url", "auxiliary.compression.model", "auxiliary.vision"]
+    assert not SessionPolicyRevision.objects.exists()
+
+
+def test_a_revision_without_a_note_tells_in_any_language_which_token_saved_it(writer, url):
+    writer.send(f"{url}/settings", {"compression": {"threshold": 0.6}}, "PUT")
+    writer.send("/projects/review/settings", {"compression": {"threshold": 0.6}}, "PUT")
+    for revision in (SessionPolicyRevision.objects.get(), PolicyRevision.objects.latest("number")):
+        assert revision.note.template == "Saved with the API token {}"
 
 
 def test_a_token_that_may_only_read_changes_and_deletes_nothing(past, reader, url, session):
