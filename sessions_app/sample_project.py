@@ -64,8 +64,11 @@ def load_samples(checkout: Checkout, counter: TokenCounter) -> Iterator[str]:
 
 
 def samples_project() -> Project:
-    """The project, made with its settings if it is not there. Settings that somebody has changed stay."""
-    found = Project.objects.filter(slug=SLUG).first()
+    """The project, made with its settings if it is not there. Settings that somebody has changed stay.
+
+    Raises ProjectShut while it is being deleted.
+    """
+    found = services.find_open_project(SLUG)
     if found is not None:
         return found
     project = services.create_project(SLUG, "Samples")

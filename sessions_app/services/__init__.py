@@ -15,7 +15,13 @@ from sessions_app.services.lifecycle import create_session, end_session, hold_pa
 from sessions_app.services.main_models import save_main_model
 from sessions_app.services.pass_requests import request_pass
 from sessions_app.services.policies import PolicyConflict, save_policy, save_session_policy
-from sessions_app.services.projects import add_member, create_project, default_project
+from sessions_app.services.projects import (
+    ProjectShut,
+    add_member,
+    create_project,
+    default_project,
+    find_open_project,
+)
 from sessions_app.services.resetting import ResetDone, reset_session
 from sessions_app.services.turns import end_turn, finish_turn, mark_finalizing
 from sessions_app.services.undoing import NothingToUndo, undo_last_pass
@@ -31,6 +37,7 @@ __all__ = [
     "NewMessage",
     "NothingToUndo",
     "PolicyConflict",
+    "ProjectShut",
     "ResetDone",
     "Stale",
     "add_member",
@@ -44,6 +51,7 @@ __all__ = [
     "delete_session",
     "end_session",
     "end_turn",
+    "find_open_project",
     "finish_turn",
     "hold_passes",
     "mark_finalizing",

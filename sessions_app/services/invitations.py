@@ -20,6 +20,7 @@ from sessions_app import clock
 from sessions_app.models import AuditAction, Invitation, MemberRole, Project, ProjectMember
 from sessions_app.services.audit import AuditOrigin, minute_of, record_audit
 from sessions_app.services.hashed_secrets import hash_secret
+from sessions_app.services.projects import ProjectShut, lock_open_project
 
 SECRET_BYTES: Final = 32
 # From the least to the most; an invitation never takes a role away.
@@ -41,9 +42,10 @@ class IssuedInvitation:
 def create_invitation(
     origin: AuditOrigin, project: Project, role: MemberRole, *, lifetime: timedelta, most_uses: int = 1, note: str = ""
 ) -> IssuedInvitation:
-    """A new link for up to `most_uses` people."""
+    """A new link for up to `most_uses` people. Raises ProjectShut."""
     secret, now = secrets.token_urlsafe(SECRET_BYTES), clock.now()
     with transaction.atomic():
+        lock_open_project(project)
         invitation = Invitation.objects.create(
             project=project,
             role=role,
@@ -82,7 +84,11 @@ def accept_invitation(origin: AuditOrigin, secret: str, user: AbstractBaseUser) 
         invitation = find_invitation(secret)
         if invitation is None:
             raise InvitationSpent
-        project = Project.objects.select_for_update(no_key=True).get(pk=invitation.project_id)
+        project = invitation.project
+        try:
+            lock_open_project(project)
+        except ProjectShut:
+            raise InvitationSpent from None
         member = ProjectMember.objects.filter(project=project, user_id=user.pk).first()
         role = MemberRole(invitation.role)
         if member is not None and _RANKS.index(MemberRole(member.role)) >= _RANKS.index(role):

@@ -10,6 +10,7 @@ from sessions_app import clock
 from sessions_app.models import AuditAction, Project, ProjectSecret
 from sessions_app.secret_box import SecretsUnavailable, seal, sealed_anew
 from sessions_app.services.audit import AuditOrigin, record_audit
+from sessions_app.services.projects import lock_open_project
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +22,11 @@ class Rotation:
 
 
 def store_secret(origin: AuditOrigin, project: Project, name: str, place: str, value: str) -> ProjectSecret:
-    """Keep a key, or replace the one of that name. It is sent to the origin `place` only. Raises SecretsUnavailable."""
+    """Keep a key, or replace the one of that name. It is sent to the origin `place` only. Raises SecretsUnavailable
+    and ProjectShut."""
     ciphertext = seal(project.pk, name, value)
     with transaction.atomic():
+        lock_open_project(project)
         kept, _ = ProjectSecret.objects.update_or_create(
             project=project,
             name=name,

@@ -21,6 +21,7 @@ from sessions_app import clock
 from sessions_app.models import ApiToken, AuditAction, Project, TokenScope
 from sessions_app.services.audit import THE_SITE, AuditOrigin, minute_of, record_audit
 from sessions_app.services.hashed_secrets import hash_secret
+from sessions_app.services.projects import lock_open_project
 
 PREFIX: Final = "hms_"
 SECRET_BYTES: Final = 32
@@ -44,9 +45,10 @@ def issue_token(
     expires_at: datetime | None = None,
     origin: AuditOrigin = THE_SITE,
 ) -> IssuedToken:
-    """A new token for `project`. Raises IntegrityError when it has, or had, a token of that name."""
+    """A new token for `project`. Raises ProjectShut, and IntegrityError when it has, or had, a token of that name."""
     secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
     with transaction.atomic():
+        lock_open_project(project)
         token = ApiToken.objects.create(
             project=project,
             name=storable_text(name),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext
@@ -17,6 +17,7 @@ from sessions_app.models import MemberRole, Project, ProjectMember
 from sessions_app.origins import page_origin
 from sessions_app.pages.people import read_invitations, read_members
 from sessions_app.people_forms import BeforeForm, InvitationForm, RoleForm
+from sessions_app.services import ProjectShut
 from sessions_app.services.invitations import create_invitation, revoke_invitation
 from sessions_app.services.people import LastOwner, change_role, remove_member
 from sessions_app.views.page_request import PageRequest
@@ -106,14 +107,12 @@ def invitation_create(request: PageRequest, slug: str) -> HttpResponse:
     if not form.is_valid():
         return show_people(request, project, form)
     asked = form.cleaned_data
-    issued = create_invitation(
-        page_origin(request),
-        project,
-        MemberRole(asked["role"]),
-        lifetime=form.lifetime(),
-        most_uses=asked["uses"],
-        note=asked["note"],
-    )
+    role, origin = MemberRole(asked["role"]), page_origin(request)
+    lifetime, most_uses = form.lifetime(), asked["uses"]
+    try:
+        issued = create_invitation(origin, project, role, lifetime=lifetime, most_uses=most_uses, note=asked["note"])
+    except ProjectShut:
+        raise Http404("no such project") from None
     link = request.build_absolute_uri(reverse("invitation", args=[issued.secret]))
     return show_people(request, project, InvitationForm(), link=link, issued=issued.invitation)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
@@ -16,6 +16,7 @@ from sessions_app.origins import page_origin
 from sessions_app.pages.people import read_secrets
 from sessions_app.people_forms import BeforeForm, SecretForm
 from sessions_app.secret_box import SecretsUnavailable, can_store
+from sessions_app.services import ProjectShut
 from sessions_app.services.secrets import remove_secret, store_secret
 from sessions_app.translated import translated
 from sessions_app.views.page_request import PageRequest
@@ -39,10 +40,12 @@ def secrets(request: PageRequest, slug: str) -> HttpResponse:
 
 @sensitive_variables()
 def keep(request: PageRequest, project: Project, form: SecretForm) -> bool:
-    """Store the key; False, with words in the form, when this site can't."""
+    """Store the key; False, with words in the form, when this site can't. 404 for a project that was shut just now."""
     asked = form.cleaned_data
     try:
         store_secret(page_origin(request), project, asked["name"], asked["place"], asked["value"])
+    except ProjectShut:
+        raise Http404("no such project") from None
     except SecretsUnavailable as error:
         form.add_error(None, translated(error.said))
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import IntegrityError
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
@@ -17,6 +17,7 @@ from sessions_app.models import Project
 from sessions_app.origins import page_origin
 from sessions_app.pages.people import read_tokens
 from sessions_app.people_forms import BeforeForm, TokenForm
+from sessions_app.services import ProjectShut
 from sessions_app.services.tokens import IssuedToken, issue_token, revoke_token
 from sessions_app.views.page_request import PageRequest
 
@@ -35,12 +36,14 @@ def tokens(request: PageRequest, slug: str) -> HttpResponse:
 
 
 def issued_token(request: PageRequest, project: Project, form: TokenForm) -> IssuedToken | None:
-    """The new token; None, with words in the form, when the name is taken."""
+    """The new token; None, with words in the form, when the name is taken. 404 for a project that was shut just now."""
     lifetime = form.lifetime()
     expires_at = None if lifetime is None else clock.now() + lifetime
     name, origin = form.cleaned_data["name"], page_origin(request)
     try:
         return issue_token(project, name, may_write=form.may_write(), expires_at=expires_at, origin=origin)
+    except ProjectShut:
+        raise Http404("no such project") from None
     except IntegrityError:
         form.add_error("name", gettext("The project has, or had, a token of this name. Choose another."))
         return None

@@ -1,9 +1,13 @@
 """Deleting a project: who may, what it says beforehand, what is shut at once, what a job then deletes."""
 
+from datetime import timedelta
+from socket import create_server
+
 import pytest
 from cryptography.fernet import Fernet
 from django.apps import apps
 from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
 from django.db import OperationalError
 from django.test import Client
 from procrastinate.contrib.django.models import ProcrastinateJob
@@ -29,9 +33,11 @@ from sessions_app.project_deletion import run_project_deletion
 from sessions_app.sample_project import SLUG, samples_project
 from sessions_app.services import deleting_projects
 from sessions_app.services.imports import request_import
+from sessions_app.services.invitations import InvitationSpent, accept_invitation, create_invitation
 from sessions_app.services.replays import request_replay
 from sessions_app.services.secrets import store_secret
 from sessions_app.services.tokens import find_token, issue_token
+from sessions_app.summarizers import operator_rules
 
 pytestmark = pytest.mark.django_db
 URL = "/p/review/delete/"
@@ -219,3 +225,68 @@ def test_the_samples_can_go_like_any_project(owner):
     ask(client, "Samples", url)
     run_project_deletion(ProjectDeletion.objects.get().pk)
     assert not Project.objects.filter(slug=SLUG).exists()
+
+
+def test_nobody_and_nothing_comes_into_a_project_that_is_shut(client, full, project, owner, settings):
+    origin = services.AuditOrigin("page", owner)
+    link = create_invitation(origin, project, MemberRole.OWNER, lifetime=timedelta(days=1)).secret
+    held = Invitation.objects.get()
+    ask(client)
+    # As if the links had been read before the shut.
+    held.pk = None
+    held.save(force_insert=True)
+    with pytest.raises(InvitationSpent):
+        accept_invitation(origin, link, owner)
+    for let_in in (
+        lambda: services.add_member(project, owner, MemberRole.OWNER),
+        lambda: issue_token(project, "late"),
+        lambda: store_secret(origin, project, "LATE_KEY", "https://api.example.com", "k"),
+        lambda: create_invitation(origin, project, MemberRole.OWNER, lifetime=timedelta(days=1)),
+    ):
+        with pytest.raises(services.ProjectShut):
+            let_in()
+    assert not ProjectMember.objects.filter(project=project).exists()
+    assert (ApiToken.objects.count(), ProjectSecret.objects.count(), Invitation.objects.count()) == (0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("view", "address", "form"),
+    [
+        ("tokens", "tokens", {"name": "late", "scope": "read", "days": ""}),
+        ("secrets", "keys", {"name": "LATE_KEY", "place": "https://api.example.com", "value": "k"}),
+        ("people", "people/invitations", {"role": "viewer", "days": "7", "uses": "1"}),
+    ],
+)
+def test_an_owner_who_was_let_in_just_before_the_shut_gets_the_same_404_as_after_it(
+    client, full, project, owner, settings, monkeypatch, view, address, form
+):
+    settings.OUTBOUND_RULES = operator_rules()
+    monkeypatch.setattr(f"sessions_app.views.{view}.get_managed_project", lambda user, slug: project)
+    deleting_projects.request_project_deletion(project.pk, owner, services.AuditOrigin("page", owner))
+    assert client.post(f"/p/review/{address}/", form).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("import_sessions", __file__),
+        ("feed", "flaky_summarizer", "--url"),
+        ("create_token", "default", "--name", "late"),
+        ("create_user", "late", "--project", "default"),
+    ],
+)
+def test_commands_say_that_a_project_is_being_deleted(owner, command):
+    project = services.default_project()
+    deleting_projects.request_project_deletion(project.pk, owner, services.AuditOrigin("page", owner))
+    with create_server(("127.0.0.1", 0)) as listener:
+        site = (f"http://127.0.0.1:{listener.getsockname()[1]}",) if command[-1] == "--url" else ()
+        with pytest.raises(CommandError, match="'default' is being deleted"):
+            call_command(*command, *site)
+    assert not ImportJob.objects.exists() and not ProjectMember.objects.filter(project=project).exists()
+
+
+def test_the_samples_are_not_loaded_into_a_project_that_is_being_deleted(owner):
+    deleting_projects.request_project_deletion(samples_project().pk, owner, services.AuditOrigin("page", owner))
+    with pytest.raises(CommandError, match="'samples' is being deleted"):
+        call_command("load_samples")
+    assert not Session.objects.exists()

@@ -33,7 +33,7 @@ from sessions_app.feeding.pace import LONGEST_PAUSE_SECONDS, Pace, rate_named
 from sessions_app.feeding.report_text import progress_text, report_text
 from sessions_app.feeding.sources import recordings_named
 from sessions_app.models import Project
-from sessions_app.services import default_project
+from sessions_app.services import ProjectShut, default_project, find_open_project
 from sessions_app.services.tokens import issue_token, revoke_token
 from sessions_app.token_counting import site_counter
 
@@ -92,7 +92,7 @@ class Command(BaseCommand):
             self.stderr.write(f"Feeding {site}")
             with token_for(options["token"] or os.environ.get("HERMES_TOKEN"), options["project"]) as token:
                 report = self._feed(plan, Target(site, token, options["patience"]))
-        except (InvalidInput, VocabularyMissing, ArgumentTypeError) as error:
+        except (InvalidInput, ProjectShut, VocabularyMissing, ArgumentTypeError) as error:
             raise CommandError(" ".join(str(error).split()), returncode=BAD_INPUT_STATUS) from error
         self.stdout.write(json.dumps(dataclasses.asdict(report)) if options["as_json"] else report_text(report))
         if report.was_stopped:
@@ -198,10 +198,8 @@ def token_for(secret: str | None, slug: str | None) -> Iterator[str]:
 
 
 def project_of(slug: str | None) -> Project:
-    """The project of that slug, else the default one. Raises InvalidInput."""
-    if slug is None:
-        return default_project()
-    found = Project.objects.filter(slug=slug).first()
+    """The project of that slug, else the default one. Raises InvalidInput and ProjectShut."""
+    found = default_project() if slug is None else find_open_project(slug)
     if found is None:
         raise InvalidInput(f"there is no project {slug!r}", "--project")
     return found

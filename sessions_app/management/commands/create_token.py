@@ -11,6 +11,7 @@ from django.db import IntegrityError
 from sessions_app import clock
 from sessions_app.models import Project
 from sessions_app.origins import command_origin
+from sessions_app.services import ProjectShut, find_open_project
 from sessions_app.services.tokens import issue_token
 
 MOST_DAYS = 3_650
@@ -30,10 +31,7 @@ class Command(BaseCommand):
 
     def handle(self, *_args: str, **options: Any) -> None:
         """Make it; the secret alone goes to stdout, so that a script can take it."""
-        project = Project.objects.filter(slug=options["project"]).first()
-        if project is None:
-            slug = options["project"]
-            raise CommandError(f"there is no project {slug!r}; this makes one: manage.py create_project {slug}")
+        project = _project(options["project"])
         name = options["name"].strip()
         if not 0 < len(name) <= 100:
             raise CommandError("--name: expected 1 to 100 characters")
@@ -46,5 +44,17 @@ class Command(BaseCommand):
             issued = issue_token(project, name, may_write=options["write"], expires_at=expires_at, origin=origin)
         except IntegrityError as error:
             raise CommandError(f"the project has a token named {name!r} already") from error
+        except ProjectShut as error:
+            raise CommandError(str(error)) from error
         self.stderr.write(f"A {issued.token.scope} token for {project.slug}. Keep it: it is shown this once.")
         self.stdout.write(issued.secret)
+
+
+def _project(slug: str) -> Project:
+    try:
+        found = find_open_project(slug)
+    except ProjectShut as error:
+        raise CommandError(str(error)) from error
+    if found is None:
+        raise CommandError(f"there is no project {slug!r}; this makes one: manage.py create_project {slug}")
+    return found

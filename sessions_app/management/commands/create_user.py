@@ -19,7 +19,7 @@ from django.db import IntegrityError, transaction
 from sessions_app.models import MemberRole, Project
 from sessions_app.origins import command_origin
 from sessions_app.people_forms import AccountNameForm
-from sessions_app.services import add_member
+from sessions_app.services import ProjectShut, add_member, find_open_project
 from sessions_app.services.accounts import create_account
 
 
@@ -51,12 +51,17 @@ class Command(BaseCommand):
                     add_member(project, user, MemberRole(options["role"]), origin=origin)
         except IntegrityError as error:
             raise CommandError(f"there is somebody named {name!r} already") from error
+        except ProjectShut as error:
+            raise CommandError(str(error)) from error
         self.stdout.write(f"{name} can log in." if password else f"{name} has no password yet: see login_link --user.")
 
     def _project(self, slug: str | None) -> Project | None:
         if slug is None:
             return None
-        found = Project.objects.filter(slug=slug).first()
+        try:
+            found = find_open_project(slug)
+        except ProjectShut as error:
+            raise CommandError(str(error)) from error
         if found is None:
             raise CommandError(f"there is no project {slug!r}")
         return found

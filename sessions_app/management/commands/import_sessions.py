@@ -16,7 +16,7 @@ from sessions_app.import_jobs import note_import
 from sessions_app.importing import FileImport, SessionImport, import_paths
 from sessions_app.models import Project
 from sessions_app.origins import command_origin
-from sessions_app.services import default_project
+from sessions_app.services import ProjectShut, default_project, find_open_project
 
 BAD_INPUT_STATUS = 2
 # How many lines of one kind of problem are named before the rest is only counted.
@@ -79,12 +79,13 @@ def _bad_input(message: str) -> CommandError:
 
 
 def _project(slug: str | None) -> Project:
-    if slug is None:
-        return default_project()
     try:
-        return Project.objects.get(slug=slug)
-    except Project.DoesNotExist:
-        raise _bad_input(f"there is no project {slug!r}; this makes one: manage.py create_project {slug}") from None
+        found = default_project() if slug is None else find_open_project(slug)
+    except ProjectShut as error:
+        raise _bad_input(str(error)) from error
+    if found is None:
+        raise _bad_input(f"there is no project {slug!r}; this makes one: manage.py create_project {slug}")
+    return found
 
 
 def failure_text(failed: list[FileImport], files: int, *, is_told: bool) -> str:

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 from compaction.telemetry import LOGGER_NAME
 from sessions_app.sample_project import load_samples
 from sessions_app.samples.checkout import Checkout
+from sessions_app.services import ProjectShut
 from sessions_app.token_counting import site_counter
 
 
@@ -22,10 +23,13 @@ class Command(BaseCommand):
 
     def handle(self, *_args: str, **_options: Any) -> None:
         """Load, and say line by line what is done."""
-        with silence(logging.getLogger(LOGGER_NAME)):
-            for line in load_samples(Checkout(), site_counter()):
-                self.stdout.write(line)
-                self.stdout.flush()
+        try:
+            with silence(logging.getLogger(LOGGER_NAME)):
+                for line in load_samples(Checkout(), site_counter()):
+                    self.stdout.write(line)
+                    self.stdout.flush()
+        except ProjectShut as error:
+            raise CommandError(str(error)) from error
 
 
 @contextmanager
