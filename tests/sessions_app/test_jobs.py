@@ -10,6 +10,7 @@ from row_builder import NewMessage, RowBuilder, assistant, call, result, user
 
 from compaction.endpoints.gates import PROCESS_GATES
 from compaction.messages import Message, Role
+from compaction.wording import wording_from_json
 from sessions_app import clock, deferring, import_jobs, jobs, services
 from sessions_app.jobs import LEFT_AFTER
 from sessions_app.models import CompactionPass, ImportJob, MessageRow, ReplayRun, Session, Turn, TurnStep
@@ -294,5 +295,5 @@ def test_an_import_in_which_nothing_could_be_read_has_failed(project, tmp_path):
     path.write_bytes(b"PK\x03\x04" + bytes(40))
     job = imported(project, path)
     assert (job.status, job.error) == ("failed", "Nothing could be read. Each file says why.")
-    assert "damaged" in job.report[0]["error"]
+    assert "damaged" in wording_from_json(job.report[0]["error"])
     assert read_import(job).unread_files == 1
