@@ -81,6 +81,11 @@ class AuditEntry(models.Model):
         indexes = [
             models.Index(fields=["project", "-id"], name="audit_of_project"),
             models.Index(fields=["actor", "-id"], name="audit_of_actor"),
+            models.Index(
+                fields=["project", "subject"],
+                condition=models.Q(action=AuditAction.SESSION_DELETED.value),
+                name="audit_of_deleted_sessions",
+            ),
         ]
 
     def __str__(self) -> str:
