@@ -180,12 +180,12 @@ def read_series(session: Session) -> dict[str, object]:
     found = read_totals(session, MOST_SERIES_POINTS)
     overhead = session.fixed_overhead_tokens or 0
     passes = read_marked_passes(session)
-    threshold, is_moved = newest_threshold(found)
+    newest, is_moved = newest_threshold(found)
     return {
         "seqs": [seq for seq, _, _ in found],
-        "shares": [occupancy_pct(live, threshold, overhead) for _, live, threshold in found],
+        "shares": [occupancy_pct(live, limit, overhead) for _, live, limit in found],
         "tokens": [live + overhead for _, live, _ in found],
-        "threshold": threshold,
+        "threshold": newest,
         "is_threshold_moved": is_moved,
         "passes": [
             {
