@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from django.db.models import QuerySet
+from django.http import Http404
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
@@ -200,7 +201,10 @@ def read_session(request: ApiRequest, public_id: PublicId) -> SessionShape:
 def delete(request: ApiRequest, public_id: PublicId) -> DeletedShape:
     """Delete a session for good, hosted or imported, with its rows, passes, summaries, events and ledger of calls."""
     session = get_session(request.auth, public_id)
-    done = delete_session(session.pk, origin=token_origin(request, request.auth))
+    try:
+        done = delete_session(session.pk, origin=token_origin(request, request.auth))
+    except Session.DoesNotExist:
+        raise Http404("somebody was first") from None
     return DeletedShape(deleted=list(done.deleted), kept=list(done.kept))
 
 

@@ -48,11 +48,8 @@ def chain_of(session: Session) -> tuple[Session, ...]:
 def delete_session(session_id: int, *, origin: AuditOrigin = THE_SITE) -> Deletion:
     """Delete the whole chain of continuations that `session_id` is part of. Raises Session.DoesNotExist."""
     with transaction.atomic():
-        session = Session.objects.select_related("project").get(pk=session_id)
-        chain = _chain(session)
-        ids = [session.pk for session in chain]
-        # Whoever is about to append waits here, and then finds the session gone. What loses its link is locked, too.
-        lock_sessions([*ids, *Session.objects.filter(parent_id__in=ids).values_list("pk", flat=True)])
+        session, chain = _locked_chain(session_id)
+        ids = [one.pk for one in chain]
         kept = tuple(
             Session.objects.filter(parent_id__in=ids)
             .exclude(pk__in=ids)
@@ -62,6 +59,23 @@ def delete_session(session_id: int, *, origin: AuditOrigin = THE_SITE) -> Deleti
         remove_sessions(ids)
         _tell(session, chain, origin)
     return Deletion(tuple(session.public_id for session in chain), kept)
+
+
+def _locked_chain(session_id: int) -> tuple[Session, list[Session]]:
+    """The session and its chain, locked with everything that comes from it and loses its link.
+
+    Read again once it is locked: who waited for another deletion finds the session gone, as do those who are about to
+    append and wait here; who waited for a branch or continuation finds that, too. Raises Session.DoesNotExist.
+    """
+    locked: set[int] = set()
+    while True:
+        session = Session.objects.select_related("project").get(pk=session_id)
+        chain = _chain(session)
+        ids = {one.pk for one in chain}
+        wanted = ids | set(Session.objects.filter(parent_id__in=ids).values_list("pk", flat=True))
+        if wanted <= locked:
+            return session, chain
+        locked |= lock_sessions(wanted).keys()
 
 
 def _tell(chosen: Session, chain: list[Session], origin: AuditOrigin) -> None:

@@ -9,8 +9,9 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from sessions_app import services
-from sessions_app.access import get_session, may_manage, require_owner
+from sessions_app.access import SessionDeleted, get_session, may_manage, require_owner
 from sessions_app.deletion_form import DeletionForm
+from sessions_app.models import Session
 from sessions_app.origins import page_origin
 from sessions_app.pages.deletion import read_deletion
 from sessions_app.views.page_request import PageRequest
@@ -24,7 +25,10 @@ def deletion(request: PageRequest, public_id: str) -> HttpResponse:
     if request.method == "POST":
         require_owner(request.user, found.project)
         if form.is_valid():
-            services.delete_session(found.pk, origin=page_origin(request))
+            try:
+                services.delete_session(found.pk, origin=page_origin(request))
+            except Session.DoesNotExist:
+                raise SessionDeleted(public_id) from None
             messages.success(request, gettext("Session %(id)s is deleted.") % {"id": public_id})
             return redirect("session_list")
     context = {"section": "sessions", "session": found, "form": form, "page": read_deletion(found)}

@@ -8,7 +8,7 @@ from row_builder import COUNTER, RowBuilder
 
 from compaction.messages import Message, Role
 from sessions_app import services
-from sessions_app.models import MessageRow, Session
+from sessions_app.models import AuditAction, AuditEntry, MessageRow, Session
 from sessions_app.services.branching import branch_session
 from sessions_app.services.telling import branch_told, reconcile
 from sessions_app.told_history import told_history
@@ -78,6 +78,24 @@ def test_deleting_a_session_waits_for_its_older_branches_without_holding_younger
         assert Session.objects.select_for_update(nowait=True).get(pk=younger.pk)
     thread.join(PATIENCE_SECONDS)
     assert set(Session.objects.values_list("pk", "parent_id")) == {(branch.pk, None), (younger.pk, None)}
+
+
+def test_of_two_deletions_at_once_one_finds_the_session_gone_and_leaves_no_second_entry(session):
+    refused = []
+
+    def delete_again():
+        try:
+            services.delete_session(session.pk)
+        except Session.DoesNotExist as error:
+            refused.append(error)
+
+    with transaction.atomic():
+        services.delete_session(session.pk)
+        thread, backend = in_background(delete_again)
+        wait_until_blocked(backend)
+    thread.join(PATIENCE_SECONDS)
+    assert len(refused) == 1
+    assert AuditEntry.objects.filter(action=AuditAction.SESSION_DELETED).count() == 1
 
 
 def test_a_parent_that_is_deleted_while_its_branch_is_branched_leaves_no_branch(session, branch):

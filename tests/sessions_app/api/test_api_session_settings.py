@@ -97,6 +97,15 @@ def test_a_deleted_session_is_gone_with_everything_and_the_audit_log_says_who_di
     assert (entry.source, entry.subject) == ("token", session.public_id)
 
 
+def test_of_two_who_delete_a_session_at_once_the_second_is_told_that_it_is_gone(writer, url, session, monkeypatch):
+    # The second request found the session just before the first deleted it.
+    monkeypatch.setattr("sessions_app.api.sessions.get_session", lambda token, public_id: session)
+    first, key = services.delete_session(session.pk), session.pk
+    assert first.deleted == (session.public_id,) and session.pk == key
+    assert writer.ask("DELETE", url, {}).status_code == 404
+    assert AuditEntry.objects.filter(action=AuditAction.SESSION_DELETED).count() == 1
+
+
 def test_an_imported_session_can_be_deleted_too(writer, url, session):
     Session.objects.filter(pk=session.pk).update(source="claude-code")
     assert writer.ask("DELETE", url, {}).status_code == 200
