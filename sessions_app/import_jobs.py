@@ -36,8 +36,7 @@ def run_import_job(job_id: int) -> None:
     if job is None:
         return
     paths = [Path(file["path"]) for file in job.files]
-    if job.status in (JobStatus.QUEUED, JobStatus.RUNNING):
-        begin_import(job)
+    if job.status in (JobStatus.QUEUED, JobStatus.RUNNING) and begin_import(job):
         _run(job, paths)
     _remove(paths)
 
@@ -47,7 +46,9 @@ def _run(job: ImportJob, paths: list[Path]) -> None:
         status = _import(job, paths)
     except Exception as error:
         told = worded("The import ended with a fault of ours ({}).", type(error).__name__)
-        finish_import(job, JobStatus.FAILED, error=told)
+        if not finish_import(job, JobStatus.FAILED, error=told):
+            # Gone with its project, which is what it stumbled over.
+            return
         # Only once that is stored: an import whose end could not be noted begins anew and needs its files.
         _remove(paths)
         raise

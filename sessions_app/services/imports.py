@@ -94,28 +94,36 @@ def enter_import(project: Project, files: Sequence[UploadedFile], ended: ImportE
     return job
 
 
-def begin_import(job: ImportJob) -> None:
-    """Note that the job runs, from its first file on."""
+def begin_import(job: ImportJob) -> bool:
+    """Note that the job runs, from its first file on; False when it is gone with its project."""
     job.status, job.started_at, job.progress_done, job.report = JobStatus.RUNNING, timezone.now(), 0, []
-    job.save(update_fields=["status", "started_at", "progress_done", "report"])
+    return _save(job, "status", "started_at", "progress_done", "report")
 
 
 def note_import_progress(job: ImportJob, done: int, total: int, outcome: dict[str, Any]) -> bool:
-    """Add one file's outcome; False when somebody asked the import to stop.
+    """Add one file's outcome; False when somebody asked the import to stop, or it is gone with its project.
 
     The count is written each time, the report only now and then: it grows with every file.
     """
     job.progress_done, job.progress_total = done, max(done, total)
     job.report = [*(job.report or []), storable_json(outcome)]
     is_due = done < REPORT_EVERY_FILES or done % REPORT_EVERY_FILES == 0
-    job.save(update_fields=["progress_done", "progress_total", *(["report"] if is_due else [])])
+    if not _save(job, "progress_done", "progress_total", *(["report"] if is_due else [])):
+        return False
     return not ImportJob.objects.filter(pk=job.pk, cancel_requested=True).exists()
 
 
-def finish_import(job: ImportJob, status: JobStatus, error: str = "") -> None:
-    """Note how the import ended. Sessions that were imported before it stopped stay."""
+def finish_import(job: ImportJob, status: JobStatus, error: str = "") -> bool:
+    """Note how the import ended; False when it is gone with its project. Sessions that were imported before it stopped
+    stay."""
     job.status, job.error, job.finished_at = status, storable_text(error), timezone.now()
-    job.save(update_fields=["status", "error", "finished_at", "report"])
+    return _save(job, "status", "error", "finished_at", "report")
+
+
+def _save(job: ImportJob, *columns: str) -> bool:
+    """Store columns of a job; False when it is gone."""
+    found = ImportJob.objects.filter(pk=job.pk)
+    return found.update(**{column: getattr(job, column) for column in columns}) > 0
 
 
 def cancel_import(job_id: int) -> bool:
