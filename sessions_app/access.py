@@ -154,6 +154,15 @@ def get_project_deletion(user: User, deletion_id: int) -> ProjectDeletion:
     return get_object_or_404(ProjectDeletion, pk=deletion_id, asked_by_id=user.pk, asked_by__isnull=False)
 
 
+def find_project_deletion(user: User, slug: str) -> ProjectDeletion | None:
+    """The newest deletion of a project of that address which the user asked for; None when there is none, or another
+    project has the address now."""
+    asked = ProjectDeletion.objects.filter(slug=slug, asked_by_id=user.pk, asked_by__isnull=False)
+    newest = asked.order_by("-id").first()
+    holder = Project.objects.filter(slug=slug).values_list("pk", flat=True).first()
+    return newest if newest is not None and holder in (None, newest.project_id) else None
+
+
 def get_managed_project(user: User, slug: str) -> Project:
     """The project for one of its owners; 404 for strangers, PermissionDenied for its other members."""
     project = get_project(user, slug)

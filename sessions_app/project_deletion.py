@@ -10,6 +10,7 @@ from pathlib import Path
 
 from django.db import InterfaceError, OperationalError
 
+from compaction.wording import worded
 from sessions_app.models import ProjectDeletion
 from sessions_app.services.deleting_projects import (
     begin_project_deletion,
@@ -27,18 +28,18 @@ def run_project_deletion(deletion_id: int) -> None:
     if deletion is None:
         return
     try:
-        paths = _delete_all(deletion)
+        _delete_all(deletion)
     except (OperationalError, InterfaceError):
         # It runs again when the database is back.
         raise
     except Exception as error:
-        fail_project_deletion(deletion_id, f"The deletion ended with a fault of ours ({type(error).__name__}).")
+        told = worded("The deletion ended with a fault of ours ({}).", type(error).__name__)
+        fail_project_deletion(deletion_id, told)
         raise
-    _remove(paths)
 
 
 def _remove(paths: tuple[str, ...]) -> None:
-    """Remove uploads. The project is gone by now, so one that can't be removed is only logged."""
+    """Remove uploads. One that can't be removed keeps no project from going, and is only logged."""
     for path in paths:
         try:
             Path(path).unlink(missing_ok=True)
@@ -46,10 +47,10 @@ def _remove(paths: tuple[str, ...]) -> None:
             logger.error("the upload %s of a deleted project could not be removed (%s)", path, type(error).__name__)
 
 
-def _delete_all(deletion: ProjectDeletion) -> tuple[str, ...]:
-    while True:
+def _delete_all(deletion: ProjectDeletion) -> None:
+    is_over = False
+    while not is_over:
         while delete_next_session(deletion):
             pass
         # An import that was under way may have brought another one in.
-        if (paths := finish_project_deletion(deletion)) is not None:
-            return paths
+        is_over = finish_project_deletion(deletion, _remove)

@@ -5,6 +5,7 @@ from django.db import models
 
 from sessions_app.models.imports import JobStatus
 from sessions_app.models.projects import Project
+from sessions_app.models.wordings import WordedTextField
 
 
 class ProjectDeletion(models.Model):
@@ -20,7 +21,7 @@ class ProjectDeletion(models.Model):
     asked_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
     status = models.CharField(max_length=10, choices=JobStatus.choices, default=JobStatus.QUEUED)
-    error = models.TextField(blank=True, default="")
+    error = WordedTextField(blank=True, default="")
     sessions_done = models.PositiveIntegerField(default=0)
     sessions_total = models.PositiveIntegerField()
     rows_total = models.BigIntegerField()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import F, Sum
+from django.db.models import Sum
 
 from sessions_app.models import ApiToken, JobStatus, Project, ProjectDeletion, ProjectMember, ProjectSecret
 from sessions_app.sample_project import SLUG as SAMPLES_SLUG
+from sessions_app.services.deleting_projects import rows_of
 from sessions_app.services.projects import DEFAULT_SLUG
 
 
@@ -47,12 +48,11 @@ class DeletionProgress:
 
 def read_going(project: Project, reader_id: int) -> GoingPage:
     """What `project` holds. reader_id: the member who asks."""
-    rows = F("live_rows") + F("archived_rows") + F("rewound_rows")
-    sums = project.sessions.aggregate(rows=Sum(rows, default=0), passes=Sum("passes_total", default=0))
+    sums = project.sessions.aggregate(passes=Sum("passes_total", default=0))
     return GoingPage(
         sessions=project.sessions.count(),
         live=project.sessions.filter(status="live").count(),
-        rows=sums["rows"],
+        rows=rows_of(project),
         passes=sums["passes"],
         keys=ProjectSecret.objects.filter(project=project).count(),
         tokens=ApiToken.objects.filter(project=project, revoked_at__isnull=True).count(),

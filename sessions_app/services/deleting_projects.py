@@ -7,6 +7,8 @@ transaction of its own, and the project last. The audit log keeps its entries.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import F, Sum
@@ -52,7 +54,7 @@ def request_project_deletion(project_id: int, asked_by: AbstractBaseUser, origin
             asked_by_id=asked_by.pk,
             asked_at=clock.now(),
             sessions_total=project.sessions.count(),
-            rows_total=_rows_of(project),
+            rows_total=rows_of(project),
             keys_total=ProjectSecret.objects.filter(project=project).count(),
             tokens_total=ApiToken.objects.filter(project=project).count(),
         )
@@ -68,7 +70,8 @@ def request_project_deletion(project_id: int, asked_by: AbstractBaseUser, origin
     return deletion
 
 
-def _rows_of(project: Project) -> int:
+def rows_of(project: Project) -> int:
+    """How many rows its sessions have, live, archived and rewound."""
     counted = project.sessions.aggregate(rows=Sum(F("live_rows") + F("archived_rows") + F("rewound_rows"), default=0))
     rows: int = counted["rows"]
     return rows
@@ -122,20 +125,23 @@ def delete_next_session(deletion: ProjectDeletion) -> bool:
     return True
 
 
-def finish_project_deletion(deletion: ProjectDeletion) -> tuple[str, ...] | None:
-    """Delete the project itself. Returns where uploads of its imports lie on disk, which nobody needs any more; None,
-    and nothing is deleted, when a session has come in meanwhile."""
+def finish_project_deletion(deletion: ProjectDeletion, remove: Callable[[tuple[str, ...]], None]) -> bool:
+    """Delete the project itself; False, and nothing is deleted, when a session has come in meanwhile.
+
+    remove: removes the uploads of its imports from the disk. They go first: who is killed behind it still finds here
+    where they were, and nobody needs them any more.
+    """
     assert deletion.project_id is not None, "the project goes last"
     with transaction.atomic():
         project = Project.objects.select_for_update().get(pk=deletion.project_id)
         if project.sessions.exists():
-            return None
+            return False
         uploads = ImportJob.objects.filter(project=project).values_list("files", flat=True)
         # What a command read where it lay has no path, and is not ours to remove.
-        paths = tuple(str(file["path"]) for files in uploads for file in files if file["path"])
+        remove(tuple(str(file["path"]) for files in uploads for file in files if file["path"]))
         project.delete()
         ProjectDeletion.objects.filter(pk=deletion.pk).update(status=JobStatus.DONE, finished_at=clock.now())
-    return paths
+    return True
 
 
 def fail_project_deletion(deletion_id: int, error: str) -> None:

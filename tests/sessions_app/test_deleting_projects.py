@@ -13,8 +13,9 @@ from django.test import Client
 from procrastinate.contrib.django.models import ProcrastinateJob
 from row_builder import RowBuilder, user
 
-from sessions_app import project_deletion, services
+from sessions_app import import_jobs, project_deletion, services
 from sessions_app.deferring import DELETE_PROJECT
+from sessions_app.import_jobs import run_import_job
 from sessions_app.models import (
     ApiToken,
     AuditAction,
@@ -32,7 +33,7 @@ from sessions_app.models import (
 from sessions_app.project_deletion import run_project_deletion
 from sessions_app.sample_project import SLUG, samples_project
 from sessions_app.services import deleting_projects
-from sessions_app.services.imports import request_import
+from sessions_app.services.imports import UploadedFile, request_import
 from sessions_app.services.invitations import InvitationSpent, accept_invitation, create_invitation
 from sessions_app.services.replays import request_replay
 from sessions_app.services.secrets import store_secret
@@ -88,7 +89,9 @@ def test_only_an_owner_can_and_strangers_do_not_learn_that_it_exists(full, proje
     services.add_member(project, editor, MemberRole.EDITOR)
     for person in (member, editor):
         assert ask(client_of(person)).status_code == 403
-        assert "Only an owner can delete" in client_of(person).get(URL).content.decode()
+        page = client_of(person).get(URL).content.decode()
+        assert "Only an owner can delete" in page
+        assert "stored key" not in page and "API token in force" not in page
     stranger = client_of(User.objects.create_user("sam"))
     assert ask(stranger).status_code == stranger.get(URL).status_code == 404
     assert ProjectMember.objects.filter(project=project).count() == 2
@@ -146,14 +149,15 @@ def test_the_job_deletes_every_trace_of_the_project_and_of_no_other(client, full
 
 def test_the_audit_log_keeps_who_deleted_it_and_what_was_noted_before(client, full, owner):
     before = AuditEntry.objects.count()
+    administrator = client_of(User.objects.create_superuser("root"))
     ask(client)
+    assert "deleted the project" in administrator.get("/audit/").content.decode()
     run_project_deletion(ProjectDeletion.objects.get().pk)
     entry = AuditEntry.objects.get(action=AuditAction.PROJECT_DELETED)
     assert (entry.actor_name, entry.subject, entry.project_id) == (owner.username, "review", None)
     assert ["sessions", "3"] in entry.details
     assert AuditEntry.objects.count() == before + 1
-    administrator = User.objects.create_superuser("root")
-    assert "deleted the project" in client_of(administrator).get("/audit/").content.decode()
+    assert "deleted the project" in administrator.get("/audit/").content.decode()
 
 
 def test_a_deletion_that_is_broken_off_goes_on_where_it_was(client, full, project, monkeypatch):
@@ -188,6 +192,8 @@ def test_a_fault_of_ours_is_shown_and_can_be_tried_again(client, full, project, 
         run_project_deletion(deletion.pk)
     page = client.get(f"/deletions/{deletion.pk}/").content.decode()
     assert "a fault of ours (RuntimeError)" in page and "what a row says" not in page
+    chinese = client.get(f"/deletions/{deletion.pk}/", headers={"accept-language": "zh-hans"}).content.decode()
+    assert "RuntimeError" in chinese and "a fault of ours" not in chinese
     monkeypatch.undo()
     client.post(f"/deletions/{deletion.pk}/again/")
     run_project_deletion(deletion.pk)
@@ -199,10 +205,10 @@ def test_a_session_that_an_import_brought_in_meanwhile_goes_too(client, full, pr
     real = project_deletion.finish_project_deletion
     late = []
 
-    def finish(deletion):
+    def finish(deletion, remove):
         if not late:
             late.append(services.create_session(project, "came late"))
-        return real(deletion)
+        return real(deletion, remove)
 
     monkeypatch.setattr(project_deletion, "finish_project_deletion", finish)
     run_project_deletion(ProjectDeletion.objects.get().pk)
@@ -210,11 +216,65 @@ def test_a_session_that_an_import_brought_in_meanwhile_goes_too(client, full, pr
 
 
 def test_of_two_who_confirm_at_once_the_second_one_is_told_that_it_is_gone(client, full, project, owner):
+    other = User.objects.create_user("otto")
+    services.add_member(project, other, MemberRole.OWNER)
     deleting_projects.request_project_deletion(project.pk, owner, services.AuditOrigin("page", owner))
     with pytest.raises(Project.DoesNotExist):
         deleting_projects.request_project_deletion(project.pk, owner, services.AuditOrigin("page", owner))
-    assert ask(client).status_code == 404
+    assert ask(client_of(other)).status_code == 404
     assert ProjectDeletion.objects.count() == 1
+
+
+def test_whoever_confirms_twice_is_led_to_the_deletion_that_runs(client, full, project, monkeypatch):
+    first = ask(client).headers["Location"]
+    assert ask(client).headers["Location"] == first
+    with monkeypatch.context() as patched:
+        # The second answer came so close that its checks still found the project.
+        patched.setattr("sessions_app.views.project_deletion.get_project", lambda user, slug: project)
+        assert ask(client).headers["Location"] == first
+        patched.setattr("sessions_app.views.project_deletion.require_owner", lambda user, found: None)
+        assert ask(client).headers["Location"] == first
+    run_project_deletion(ProjectDeletion.objects.get().pk)
+    assert ask(client).headers["Location"] == first
+    assert client.get(URL).status_code == 404
+    services.create_project("review", "Somebody else's")
+    assert ask(client).status_code == 404
+
+
+def test_a_crash_before_the_last_commit_leaves_no_upload_behind(client, full, project, tmp_path, monkeypatch):
+    upload = tmp_path / "waits.jsonl"
+    upload.write_text("{}")
+    ImportJob.objects.update(files=[{"name": upload.name, "path": str(upload), "size_bytes": 2}])
+    ask(client)
+    deletion = ProjectDeletion.objects.get()
+
+    def broken(project):
+        raise OperationalError("gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Project, "delete", broken)
+        with pytest.raises(OperationalError):
+            run_project_deletion(deletion.pk)
+    assert not upload.exists() and Project.objects.filter(pk=project.pk).exists()
+    run_project_deletion(deletion.pk)
+    assert not Project.objects.filter(pk=project.pk).exists()
+
+
+def test_an_import_whose_project_goes_meanwhile_ends_quietly(full, project, owner, tmp_path, monkeypatch):
+    upload = tmp_path / "waits.jsonl"
+    upload.write_text("{}")
+    job = request_import(project, [UploadedFile(upload.name, str(upload), 2)])
+    real = import_jobs.import_files
+
+    def gone_meanwhile(*given):
+        deleting_projects.request_project_deletion(project.pk, owner, services.AuditOrigin("page", owner))
+        run_project_deletion(ProjectDeletion.objects.get().pk)
+        yield from real(*given)
+
+    monkeypatch.setattr(import_jobs, "import_files", gone_meanwhile)
+    run_import_job(job.pk)
+    assert not Project.objects.filter(pk=project.pk).exists() and not Session.objects.exists()
+    assert not upload.exists() and not ImportJob.objects.exists()
 
 
 def test_the_samples_can_go_like_any_project(owner):
