@@ -22,6 +22,7 @@ from compaction.endpoints.http_line import Line
 from compaction.errors import InvalidPolicy
 from compaction.http_main_model import Passage
 from compaction.talk import TalkAnswer
+from compaction.wording import worded
 from sessions_app import clock
 from sessions_app.gateway.asking import Asked, read_asked
 from sessions_app.gateway.held_end import HeldEnd
@@ -220,7 +221,7 @@ def _keep(placed: Placed, answer: TalkAnswer) -> None:
     except Session.DoesNotExist:
         logger.info("session %s was deleted while its answer came", session_id)
     except Exception as error:
-        tell_loss(session_id, "An answer was delivered but could not be stored", error)
+        tell_loss(session_id, worded("An answer was delivered but could not be stored"), error)
 
 
 def _event(body: str) -> bytes:

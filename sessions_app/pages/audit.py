@@ -50,9 +50,9 @@ def entries_of_project(project: Project) -> QuerySet[AuditEntry]:
 
 
 def entries_of_site() -> QuerySet[AuditEntry]:
-    """What belongs to no project: logins, accounts, and the deletions of projects that are gone."""
-    of_site = Q(action__startswith="login.") | Q(action__startswith="account.") | Q(action=AuditAction.PROJECT_DELETED)
-    return AuditEntry.objects.filter(of_site, project__isnull=True)
+    """What belongs to no project: logins, accounts, and deletions of projects, from when somebody asks for one on."""
+    of_site = Q(action__startswith="login.") | Q(action__startswith="account.")
+    return AuditEntry.objects.filter(Q(of_site, project__isnull=True) | Q(action=AuditAction.PROJECT_DELETED))
 
 
 def entries_about(user: User) -> QuerySet[AuditEntry]:
@@ -114,6 +114,7 @@ def detail_name(name: str) -> str:
         "secrets": pgettext("detail of an entry", "secrets"),
         "sessions": pgettext("detail of an entry", "sessions"),
         "uses": pgettext("detail of an entry", "uses"),
+        "with": pgettext("detail of an entry", "with"),
     }
     return names.get(name, name)
 

@@ -17,6 +17,7 @@ from django.db import transaction
 
 from compaction.storable import storable_text
 from compaction.summarizer import Reply
+from compaction.wording import worded
 from sessions_app.mapping import storable_count, storable_or_none
 from sessions_app.models import CallPurpose, CompactionPass, ModelCall
 from sessions_app.services.losses import tell_loss
@@ -65,7 +66,7 @@ def record_calls(session_id: int, calls: Sequence[CallMade], made: CompactionPas
         with transaction.atomic():
             ModelCall.objects.bulk_create([_entry(session_id, call, made) for call in calls])
     except Exception as error:
-        tell_loss(session_id, "A call to a model is missing in the ledger", error)
+        tell_loss(session_id, worded("A call to a model is missing in the ledger"), error)
 
 
 def _entry(session_id: int, call: CallMade, made: CompactionPass | None) -> ModelCall:

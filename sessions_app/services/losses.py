@@ -11,6 +11,7 @@ from functools import partial
 
 from django.db import connection, transaction
 
+from compaction.wording import worded
 from sessions_app.models import Session
 from sessions_app.passes.faults import traceback_for_log
 from sessions_app.services.lifecycle import note_failure
@@ -19,10 +20,10 @@ logger = logging.getLogger(__name__)
 
 
 def tell_loss(session_id: int, what: str, error: Exception) -> None:
-    """Tell that `what` happened because of `error`. Within a transaction it is shown when that commits."""
+    """Tell that `what`, a wording, happened because of `error`. Within a transaction it is shown when that commits."""
     kind = type(error).__name__
     logger.error("session %s: %s (%s)", session_id, what, kind, exc_info=traceback_for_log(error))
-    show = partial(_show, session_id, f"{what} ({kind}).")
+    show = partial(_show, session_id, worded("{} ({}).", what, kind))
     if connection.in_atomic_block:
         transaction.on_commit(show)
         return

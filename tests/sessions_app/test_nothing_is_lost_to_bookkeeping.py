@@ -72,6 +72,8 @@ def test_the_missing_entry_is_shown_on_the_session_and_on_the_page_of_health(pro
     page = client.get("/health/").content.decode()
     assert "A call to a model is missing in the ledger" in page
     assert CONTENT not in page
+    chinese = client.get("/health/", headers={"accept-language": "zh-hans"}).content.decode()
+    assert "调用账目中缺少一次模型调用" in chinese and "missing in the ledger" not in chinese
     assert SessionEvent.objects.filter(session=rows.session_id, kind="failed").count() == 1
 
 
