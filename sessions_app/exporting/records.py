@@ -151,7 +151,8 @@ def number_of(record: SessionEvent | ModelCall) -> int | None:
 
 
 def stored_of_row(then: RowThen, told: dict[str, Any]) -> dict[str, Any]:
-    """What is stored of a row beside what its shape tells. message: only where `told` does not say all of it."""
+    """What is stored of a row beside what its shape tells. message: only where `told` does not say all of it, or
+    says it oddly."""
     row, message = then.row, message_of(then.row)
     stored: dict[str, Any] = {
         "foreign_id": row.foreign_id,
@@ -160,7 +161,8 @@ def stored_of_row(then: RowThen, told: dict[str, Any]) -> dict[str, Any]:
         "source_line": row.source_line,
         "is_repaired": row.is_repaired,
     }
-    if message_from_openai(told, lambda problem: None) != message:
+    problems: list[object] = []
+    if message_from_openai(told, problems.append) != message or problems:
         stored["message"] = message_columns(row)
     return stored
 

@@ -18,6 +18,7 @@ from compaction.model_view import model_view
 from compaction.records import Outcome, PassKind, PassRecord
 from compaction.scripted import ScriptedSummarizer
 from compaction.summarizer import Reply, Usage
+from compaction.wire import message_from_openai, message_to_openai
 from sessions_app import clock, services
 from sessions_app.exporting.formats import ExportFormat, export_pieces
 from sessions_app.importing import restoring
@@ -248,6 +249,16 @@ def test_what_the_wire_can_not_say_of_a_message_comes_back_as_well(rows, elsewhe
         user("hello \U0001f600 \u2028 line"), NewMessage(odd), NewMessage(Message(Role.TOOL, None, tool_call_id=""))
     )
     copy, outcome = take_in(export(rows.session, tmp_path / "one.json"), elsewhere)
+    assert outcome.problems == []
+    assert_same(copy, rows.session)
+
+
+@pytest.mark.parametrize("odd", [Message(Role.TOOL, "a result of no call"), Message(Role.USER, None)])
+def test_what_the_wire_says_oddly_of_a_message_comes_back_as_well(rows, elsewhere, tmp_path, odd):
+    problems = []
+    assert message_from_openai(message_to_openai(odd), problems.append) == odd and problems
+    rows.append(user("hello"), NewMessage(odd))
+    copy, outcome = take_in(export(rows.session, tmp_path / "one.jsonl"), elsewhere)
     assert outcome.problems == []
     assert_same(copy, rows.session)
 
