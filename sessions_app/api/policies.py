@@ -11,7 +11,7 @@ from pydantic import Field
 from compaction.policy_reading import PolicyReading, read_policy, without_secrets
 from compaction.settings import SettingProblem, SettingValue
 from sessions_app.api.errors import FieldProblem, unprocessable
-from sessions_app.api.parameters import BodySchema, JsonObject
+from sessions_app.api.parameters import MOST_INT8, BodySchema, JsonObject, Text
 from sessions_app.mapping import storable_json
 
 
@@ -20,6 +20,21 @@ class PolicyBlocks(BodySchema):
 
     compression: JsonObject = Field({}, description="The `compression:` block.")
     auxiliary: JsonObject = Field({}, description="The `auxiliary:` block.")
+
+
+class NewRevision(PolicyBlocks):
+    """Settings to save, with what the history tells of them."""
+
+    note: Text = Field("", max_length=1_000, description="Why, for the history.")
+    base: int | None = Field(
+        None,
+        ge=0,
+        le=MOST_INT8,
+        description="The `revision` these were made on: refused (409) if there is a newer one.",
+    )
+    accept_nearest: bool = Field(
+        True, description="Whether a number out of range becomes the nearest one allowed, and is remarked on."
+    )
 
 
 class Remark(Schema):

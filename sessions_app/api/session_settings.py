@@ -14,8 +14,8 @@ from compaction.wording import worded
 from sessions_app.api.answers import reads, writes
 from sessions_app.api.authentication import WRITE, ApiRequest
 from sessions_app.api.errors import FieldProblem, Problem, out_of_date, unprocessable
-from sessions_app.api.parameters import MOST_INT8, JsonObject, PublicId, Text
-from sessions_app.api.policies import PolicyBlocks, Remark, field_of, remarks_of, storable_blocks
+from sessions_app.api.parameters import JsonObject, PublicId
+from sessions_app.api.policies import NewRevision, Remark, field_of, remarks_of, storable_blocks
 from sessions_app.api.reach import get_session
 from sessions_app.api.settings import EffectiveValue, effective_values
 from sessions_app.models import Session
@@ -42,20 +42,10 @@ class SessionSettingsShape(Schema):
     remarks: list[Remark]
 
 
-class NewSessionSettings(PolicyBlocks):
+class NewSessionSettings(NewRevision):
     """What to set for one session. What is left out is as in its project; empty blocks set nothing."""
 
     auxiliary: JsonObject = Field({}, description="Must be empty: who summarizes is set for a whole project.")
-    note: Text = Field("", max_length=1_000, description="Why, for the history.")
-    base: int | None = Field(
-        None,
-        ge=0,
-        le=MOST_INT8,
-        description="The `revision` these were made on: refused (409) if there is a newer one.",
-    )
-    accept_nearest: bool = Field(
-        True, description="Whether a number out of range becomes the nearest one allowed, and is remarked on."
-    )
 
 
 @router.get("/sessions/{public_id}/settings", response=reads(SessionSettingsShape), operation_id="get_session_settings")

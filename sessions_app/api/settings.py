@@ -15,9 +15,9 @@ from compaction.wording import worded
 from sessions_app.api.answers import reads, writes
 from sessions_app.api.authentication import WRITE, ApiRequest
 from sessions_app.api.errors import Problem, out_of_date, unprocessable
-from sessions_app.api.parameters import MOST_INT8, JsonObject, Slug, Text
+from sessions_app.api.parameters import JsonObject, Slug
 from sessions_app.api.policies import (
-    PolicyBlocks,
+    NewRevision,
     Remark,
     field_of,
     json_value,
@@ -56,20 +56,10 @@ class SettingsShape(Schema):
     remarks: list[Remark]
 
 
-class NewSettings(PolicyBlocks):
+class NewSettings(NewRevision):
     """Settings to save. What is left out falls back to its default."""
 
     model: JsonObject | None = Field(None, description="The `model:` block; left out, it stays as it is.")
-    note: Text = Field("", max_length=1_000, description="Why, for the history.")
-    base: int | None = Field(
-        None,
-        ge=0,
-        le=MOST_INT8,
-        description="The `revision` these were made on: refused (409) if there is a newer one.",
-    )
-    accept_nearest: bool = Field(
-        True, description="Whether a number out of range becomes the nearest one allowed, and is remarked on."
-    )
 
 
 @router.get("/projects/{slug}/settings", response=reads(SettingsShape), operation_id="get_settings")
