@@ -10,9 +10,11 @@ from row_builder import NewMessage, RowBuilder
 from talk import Talk
 from websockets.sync.client import connect
 
+from compaction.endpoints.gates import PROCESS_GATES
 from compaction.messages import Message, Role
 from sessions_app import services
 from sessions_app.models import MemberRole
+from sessions_app.summarizers import operator_rules
 from tests.serving import served_site
 
 
@@ -29,6 +31,14 @@ def session(project):
 @pytest.fixture
 def rows(session):
     return RowBuilder(session.pk)
+
+
+@pytest.fixture
+def loopback_is_allowed(settings):
+    """Servers of a test can be asked. Ports are used again, so breakers of one test must not meet those of the next."""
+    settings.OUTBOUND_RULES = operator_rules()
+    yield
+    PROCESS_GATES.forget()
 
 
 @pytest.fixture

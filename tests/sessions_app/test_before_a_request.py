@@ -9,7 +9,6 @@ from django.utils import timezone
 from row_builder import user
 from talk import passes
 
-from compaction.endpoints.gates import PROCESS_GATES
 from compaction.summarizer import Reply
 from sessions_app import services
 from sessions_app.main_model.answering import answer_session
@@ -17,19 +16,11 @@ from sessions_app.main_model.readying import ready_session
 from sessions_app.models import CallPurpose, ModelCall, Turn
 from sessions_app.passes.cache_age import is_cache_cold
 from sessions_app.services import CallMade
-from sessions_app.summarizers import operator_rules
 from tests.compaction.loopback import completion, serving
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback_is_allowed")]
 SMALL = {"threshold_floor": "off", "threshold": 0.5}
 COLD = {"compression": {**SMALL, "micro_compact": True, "micro_compact_when": "cache_cold"}}
-
-
-@pytest.fixture(autouse=True)
-def loopback_is_allowed(settings):
-    settings.OUTBOUND_RULES = operator_rules()
-    yield
-    PROCESS_GATES.forget()
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from django.utils import timezone
 from procrastinate.contrib.django.models import ProcrastinateJob
 from row_builder import COUNTER, assistant, user
 
-from compaction.endpoints.gates import PROCESS_GATES
 from sessions_app import deferring, services
 from sessions_app.chat import answering
 from sessions_app.chat.answering import begin_answering
@@ -31,22 +30,14 @@ from sessions_app.services.chat import (
     settle_silent_answers,
     stop_answer,
 )
-from sessions_app.summarizers import operator_rules
 from tests.compaction.loopback import events, failure, serving
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback_is_allowed")]
 PATIENCE_SECONDS = 20
 
 
 @pytest.fixture(autouse=True)
-def loopback_is_allowed(settings):
-    settings.OUTBOUND_RULES = operator_rules()
-    yield
-    PROCESS_GATES.forget()
-
-
-@pytest.fixture(autouse=True)
-def no_thread_is_left():
+def no_thread_is_left(loopback_is_allowed):
     yield
     for thread in threading.enumerate():
         if thread.name.startswith("chat-answer-"):

@@ -9,7 +9,6 @@ from django.db import connection
 from row_builder import COUNTER
 from talk import passes
 
-from compaction.endpoints.gates import PROCESS_GATES
 from compaction.extractive import ExtractiveSummarizer
 from compaction.summarizer import Usage
 from sessions_app import services
@@ -17,10 +16,10 @@ from sessions_app.models import MessageRow, ModelCall
 from sessions_app.pricing import cost_usd
 from sessions_app.queries.calls import totals_of_session
 from sessions_app.session_policy import policy_of
-from sessions_app.summarizers import operator_rules, summarizer_for_policy
+from sessions_app.summarizers import summarizer_for_policy
 from tests.compaction.loopback import completion, failure, serving
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback_is_allowed")]
 WINDOW_TOKENS = 8_000
 SUMMARY = "## Key Decisions\n- the parser stays as it is"
 USAGE = {
@@ -30,14 +29,6 @@ USAGE = {
     "completion_tokens_details": {"reasoning_tokens": 5},
 }
 AT = datetime(2026, 6, 1, tzinfo=UTC)
-
-
-@pytest.fixture(autouse=True)
-def loopback_is_allowed(settings):
-    """Ports are used again, so breakers of one test must not meet the endpoints of the next."""
-    settings.OUTBOUND_RULES = operator_rules()
-    yield
-    PROCESS_GATES.forget()
 
 
 @pytest.fixture

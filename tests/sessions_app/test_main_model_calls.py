@@ -3,7 +3,6 @@
 import pytest
 from row_builder import COUNTER, assistant, user
 
-from compaction.endpoints.gates import PROCESS_GATES
 from compaction.errors import InvalidPolicy
 from compaction.messages import Message, Role
 from compaction.talk import PieceKind
@@ -13,23 +12,15 @@ from sessions_app.main_model.connecting import is_reachable
 from sessions_app.models import MessageRow, ModelCall, Turn
 from sessions_app.services import NewMessage
 from sessions_app.session_policy import window_of
-from sessions_app.summarizers import operator_rules
 from tests.compaction.loopback import completion, events, failure, serving
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("loopback_is_allowed")]
 USAGE = {
     "prompt_tokens": 30,
     "completion_tokens": 7,
     "prompt_tokens_details": {"cached_tokens": 20},
     "completion_tokens_details": {"reasoning_tokens": 2},
 }
-
-
-@pytest.fixture(autouse=True)
-def loopback_is_allowed(settings):
-    settings.OUTBOUND_RULES = operator_rules()
-    yield
-    PROCESS_GATES.forget()
 
 
 def chunk(delta, reason=None, **more):

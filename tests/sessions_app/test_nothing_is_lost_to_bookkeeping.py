@@ -8,7 +8,6 @@ from django.db import DatabaseError, OperationalError, connection
 from django.test import Client
 from row_builder import CIRCUMSTANCES, user
 
-from compaction.endpoints.gates import PROCESS_GATES
 from compaction.state import CompactionState
 from compaction.summarizer import Reply, Usage
 from sessions_app import clock, pricing, services
@@ -18,17 +17,10 @@ from sessions_app.main_model.keeping import store_patiently
 from sessions_app.models import CallPurpose, CompactionPass, MemberRole, MessageRow, ModelCall, Session, SessionEvent
 from sessions_app.pricing import cost_usd
 from sessions_app.services import CallMade
-from sessions_app.summarizers import operator_rules
 from tests.compaction.loopback import completion, serving
 
+pytestmark = pytest.mark.usefixtures("loopback_is_allowed")
 CONTENT = "what the database quotes of a row"
-
-
-@pytest.fixture(autouse=True)
-def loopback_is_allowed(settings):
-    settings.OUTBOUND_RULES = operator_rules()
-    yield
-    PROCESS_GATES.forget()
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from row_builder import COUNTER, NewMessage
 from talk import Talk, passes
 
 from compaction.endpoints.address import OutboundRules
-from compaction.endpoints.gates import PROCESS_GATES
 from compaction.endpoints.stored_key import StoredKey, origin_of
 from compaction.errors import InvalidInput
 from compaction.messages import Message, Role
@@ -27,7 +26,7 @@ from sessions_app.origins import command_origin
 from sessions_app.secret_keys import stored_key
 from sessions_app.services.tokens import issue_token
 from sessions_app.session_policy import policy_of
-from sessions_app.summarizers import operator_rules, summarizer_for_policy
+from sessions_app.summarizers import summarizer_for_policy
 from tests.compaction.loopback import completion, failure, serving
 
 pytestmark = pytest.mark.django_db
@@ -39,11 +38,8 @@ WINDOW_TOKENS = 8_000
 
 
 @pytest.fixture(autouse=True)
-def site(settings):
+def site(settings, loopback_is_allowed):
     settings.SECRETS_KEYS = (SITE_KEY,)
-    settings.OUTBOUND_RULES = operator_rules()
-    yield
-    PROCESS_GATES.forget()
 
 
 @pytest.fixture

@@ -5,19 +5,15 @@ import threading
 import pytest
 from gateway_client import GatewayClient
 
-from compaction.endpoints.gates import PROCESS_GATES
 from sessions_app import services
 from sessions_app.services.tokens import issue_token
-from sessions_app.summarizers import operator_rules
 from tests.compaction.loopback import Server, completion
 from tests.serving import PATIENCE_SECONDS, cut_connections, served_site
 
 
 @pytest.fixture(autouse=True)
-def loopback_is_allowed(settings):
-    settings.OUTBOUND_RULES = operator_rules()
-    yield
-    PROCESS_GATES.forget()
+def loopback_is_allowed(loopback_is_allowed):
+    """Here every test talks with a server on loopback."""
 
 
 @pytest.fixture
