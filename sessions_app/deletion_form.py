@@ -10,35 +10,38 @@ from django.utils.translation import gettext_lazy as _
 from sessions_app.models import Project, Session
 
 
-class DeletionForm(forms.Form):
+class _TypedForm(forms.Form):
+    """typed: what the form asks for, word for word; spaces around it don't matter. refusal: said of anything else."""
+
+    refusal: Any
+
+    def __init__(self, data: Any, *, expected: str) -> None:
+        super().__init__(data)
+        self._expected = expected.strip()
+
+    def clean_typed(self) -> str:
+        """What was typed, spaces around it aside."""
+        typed: str = self.cleaned_data["typed"].strip()
+        if typed != self._expected:
+            raise forms.ValidationError(self.refusal)
+        return typed
+
+
+class DeletionForm(_TypedForm):
     """typed: the public id of `session`."""
 
     typed = forms.CharField(required=False, max_length=100)
+    refusal = _("This is not the id of the session. Nothing was deleted.")
 
     def __init__(self, data: Any, *, session: Session) -> None:
-        super().__init__(data)
-        self._session = session
-
-    def clean_typed(self) -> str:
-        """The id as it was typed, spaces around it aside."""
-        typed: str = self.cleaned_data["typed"].strip()
-        if typed != self._session.public_id:
-            raise forms.ValidationError(_("This is not the id of the session. Nothing was deleted."))
-        return typed
+        super().__init__(data, expected=session.public_id)
 
 
-class ProjectDeletionForm(forms.Form):
+class ProjectDeletionForm(_TypedForm):
     """typed: the name of `project`."""
 
     typed = forms.CharField(required=False, max_length=300)
+    refusal = _("This is not the name of the project. Nothing was deleted.")
 
     def __init__(self, data: Any, *, project: Project) -> None:
-        super().__init__(data)
-        self._project = project
-
-    def clean_typed(self) -> str:
-        """The name as it was typed, spaces around it aside."""
-        typed: str = self.cleaned_data["typed"].strip()
-        if typed != self._project.name.strip():
-            raise forms.ValidationError(_("This is not the name of the project. Nothing was deleted."))
-        return typed
+        super().__init__(data, expected=project.name)
