@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from compaction.messages import Role, Row, RowKey
 from compaction.tool_pairs import pair_rounds
-from compaction.transcript import Transcript
+from compaction.transcript import RowOutline, Transcript
 from compaction.zones import Zones
 
 
@@ -80,9 +80,9 @@ def cut_tail(transcript: Transcript, zones: Zones) -> Zones:
     )
 
 
-def _newest_rows(transcript: Transcript, zones: Zones) -> list[Row]:
+def _newest_rows(transcript: Transcript, zones: Zones) -> list[RowOutline]:
     """Rows from the newest back to just over the budget, in order."""
-    rows: list[Row] = []
+    rows: list[RowOutline] = []
     tokens = 0
     for row in transcript.backward():
         if zones.head_end is not None and row.key <= zones.head_end:

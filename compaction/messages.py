@@ -161,4 +161,9 @@ class Row:
     @property
     def opens_turn(self) -> bool:
         """Whether the row is a person's request: the place where a turn may begin."""
-        return self.is_user and self.by_person
+        return opens_turn(self.role, self.kind, self.by_person)
+
+
+def opens_turn(role: Role, kind: RowKind, by_person: bool) -> bool:
+    """Whether a row of this role and kind is a person's request: the place where a turn may begin."""
+    return role is Role.USER and by_person and not kind.is_summary

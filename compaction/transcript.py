@@ -11,7 +11,34 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from compaction.messages import Row, RowKey
+from compaction.messages import Role, Row, RowKey
+
+
+class RowOutline(Protocol):
+    """What a walk back from the newest row looks at: where a row stands, who speaks and what it costs, never its words.
+
+    A `Row` is one; a store can tell outlines without reading texts.
+    """
+
+    @property
+    def key(self) -> RowKey:
+        """The row's place in the order of its session."""
+
+    @property
+    def role(self) -> Role:
+        """The message's role."""
+
+    @property
+    def tokens(self) -> int:
+        """The stored cost."""
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether the row stands for rows that left the live context."""
+
+    @property
+    def opens_turn(self) -> bool:
+        """Whether the row is a person's request."""
 
 
 class Transcript(Protocol):
@@ -28,8 +55,8 @@ class Transcript(Protocol):
     def forward(self, start: RowKey | None = None) -> Iterator[Row]:
         """Live rows in order from the first one at or after `start` (from the first row when None)."""
 
-    def backward(self) -> Iterator[Row]:
-        """Live rows, newest first."""
+    def backward(self) -> Iterator[RowOutline]:
+        """The outlines of the live rows, newest first."""
 
     def summaries(self) -> Sequence[Row]:
         """Live summary rows in order: at most one micro summary, any number of batch summaries."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from compaction.budgets import TailBudget
 from compaction.messages import Role, Row, RowKey
-from compaction.transcript import Transcript
+from compaction.transcript import RowOutline, Transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _zones(transcript: Transcript, head: list[Row], tail: _Tail, budget: TailBud
     )
 
 
-def _rows_behind(transcript: Transcript, head_end: RowKey | None) -> Iterator[Row]:
+def _rows_behind(transcript: Transcript, head_end: RowKey | None) -> Iterator[RowOutline]:
     """Rows from the newest back to the first one after the head or after a summary, which is never in the tail."""
     for row in transcript.backward():
         if row.is_summary or (head_end is not None and row.key <= head_end):
@@ -143,14 +143,14 @@ class _Tail:
         self._open_rows = 0
         self._open_tokens = 0
         self._open_user_rows = 0
-        self._oldest_open: Row | None = None
+        self._oldest_open: RowOutline | None = None
         self._user_rows = 0
         self.rows = 0
         self.tokens = 0
         self.start: RowKey | None = None
         self.is_cut = False
 
-    def take(self, row: Row) -> bool:
+    def take(self, row: RowOutline) -> bool:
         """Look at the next older row; False when the tail can't reach further back."""
         if self._oldest_open is not None and self._oldest_open.opens_turn and not row.opens_turn:
             self._close_turn()

@@ -26,6 +26,7 @@ from compaction.messages import (
     RowKind,
     TextPart,
     ToolCall,
+    opens_turn,
 )
 from compaction.state import CompactionState
 from compaction.storable import is_storable, storable_text
@@ -59,7 +60,29 @@ class RowColumns(NamedTuple):
     reasoning_tokens: int | None
 
 
+class OutlineColumns(NamedTuple):
+    """The columns an outline is made of, in the order in which they are read."""
+
+    id: int
+    position: int
+    kind: str
+    role: str
+    by_person: bool
+    tokens: int
+
+
+class StoredOutline(NamedTuple):
+    """A row without its words: an engine's `RowOutline`."""
+
+    key: RowKey
+    role: Role
+    tokens: int
+    is_summary: bool
+    opens_turn: bool
+
+
 ROW_COLUMNS: Final = RowColumns._fields
+OUTLINE_COLUMNS: Final = OutlineColumns._fields
 
 
 def storable_or_none(text: str | None) -> str | None:
@@ -224,6 +247,23 @@ def row_from_columns(columns: RowColumns) -> Row:
     parts = None if columns.parts is None else json.loads(columns.parts)
     tool_calls = None if columns.tool_calls is None else json.loads(columns.tool_calls)
     return row_of(columns._replace(parts=parts, tool_calls=tool_calls))
+
+
+def outline_columns(columns: RowColumns) -> OutlineColumns:
+    """The columns of an outline among those of a row."""
+    return OutlineColumns(*(getattr(columns, name) for name in OUTLINE_COLUMNS))
+
+
+def outline_of(columns: OutlineColumns) -> StoredOutline:
+    """The engine's outline for columns as a plain cursor reads them."""
+    role, kind = Role(columns.role), RowKind(columns.kind)
+    return StoredOutline(
+        key=RowKey(columns.position, columns.id),
+        role=role,
+        tokens=columns.tokens,
+        is_summary=kind.is_summary,
+        opens_turn=opens_turn(role, kind, columns.by_person),
+    )
 
 
 def _content_of(row: MessageRow | RowColumns) -> Content:

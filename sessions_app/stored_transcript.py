@@ -14,11 +14,13 @@ from typing import Final
 
 from compaction.messages import Row, RowKey
 from compaction.state import CompactionState
-from sessions_app.mapping import RowColumns, row_from_columns, state_of
+from sessions_app.mapping import OutlineColumns, StoredOutline, outline_of, row_from_columns, state_of
 from sessions_app.models import Session
 from sessions_app.queries.live_chunks import NEWEST_CHUNK, LiveChunks, Opening
 
 SECOND_CHUNK: Final = 64
+# Outlines are small, and a tail is often some hundred rows long.
+SECOND_OUTLINES: Final = 256
 LARGEST_CHUNK: Final = 512
 
 
@@ -60,23 +62,23 @@ class StoredTranscript:
         yield from _from_key(self._forward_from(position or 0), start)
 
     def _forward_from(self, position: int) -> Iterator[Row]:
-        for chunk in _chunk_sizes():
+        for chunk in _chunk_sizes(SECOND_CHUNK):
             found = self._chunks.from_position(position, chunk)
             yield from map(row_from_columns, found)
             if len(found) < chunk:
                 return
             position = found[-1].position + 1
 
-    def backward(self) -> Iterator[Row]:
-        """Live rows, newest first."""
-        found: Sequence[RowColumns] = self._open().newest
-        yield from map(row_from_columns, found)
+    def backward(self) -> Iterator[StoredOutline]:
+        """The outlines of the live rows, newest first."""
+        found: Sequence[OutlineColumns] = self._open().newest
+        yield from map(outline_of, found)
         wanted = NEWEST_CHUNK
-        for chunk in _chunk_sizes():
+        for chunk in _chunk_sizes(SECOND_OUTLINES):
             if len(found) < wanted:
                 return
             found, wanted = self._chunks.before_position(found[-1].position, chunk), chunk
-            yield from map(row_from_columns, found)
+            yield from map(outline_of, found)
 
     def summaries(self) -> Sequence[Row]:
         """Live summary rows in order: at most one micro summary, any number of batch summaries."""
@@ -94,8 +96,9 @@ def _from_key(rows: Iterator[Row], start: RowKey | None) -> Iterator[Row]:
     return rows if start is None else dropwhile(lambda row: row.key < start, rows)
 
 
-def _chunk_sizes() -> Iterator[int]:
-    chunk = SECOND_CHUNK
+def _chunk_sizes(second: int) -> Iterator[int]:
+    """How many rows the second statement reads, the third and so on."""
+    chunk = second
     while True:
         yield chunk
         chunk = min(chunk * 2, LARGEST_CHUNK)

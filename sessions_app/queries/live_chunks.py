@@ -2,8 +2,9 @@
 
 Must not write or lock. The idea: a pass looks at the first rows, at the newest ones, at those behind its cursor and at
 the summaries, and mostly at few of each. So one statement fetches the beginning of all four, and what it costs does not
-depend on the length of the session. The statements are written out because planning is on the way of every turn:
-building them anew took longer than running them.
+depend on the length of the session; of the newest rows it fetches no words, for nobody who walks back reads any. The
+statements are written out because planning is on the way of every turn: building them anew took longer than running
+them.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ from typing import Any, Final
 from django.db import connection
 
 from compaction.messages import RowKind
-from sessions_app.mapping import ROW_COLUMNS, RowColumns
+from sessions_app.mapping import OUTLINE_COLUMNS, ROW_COLUMNS, OutlineColumns, RowColumns, outline_columns
 
 FIRST_CHUNK: Final = 16
 NEWEST_CHUNK: Final = 32
 
 _COLUMNS: Final = ", ".join(ROW_COLUMNS)
+_OUTLINE: Final = ", ".join(OUTLINE_COLUMNS)
+# The same columns with nothing where an outline has none, for a statement that reads both.
+_OUTLINE_AMONG_ROWS: Final = ", ".join(name if name in OUTLINE_COLUMNS else "NULL" for name in ROW_COLUMNS)
 _LIVE: Final = (
     "FROM sessions_app_messagerow WHERE session_id = %(session)s AND died_seq IS NULL AND born_seq <= %(seq)s"
 )
@@ -37,13 +41,13 @@ class _Walk(IntEnum):
 
 _OPENING_SQL: Final = f"""
 (SELECT {_Walk.FIRST:d}, {_COLUMNS} {_LIVE} ORDER BY position LIMIT {FIRST_CHUNK}) UNION ALL
-(SELECT {_Walk.NEWEST:d}, {_COLUMNS} {_LIVE} ORDER BY position DESC LIMIT {NEWEST_CHUNK}) UNION ALL
+(SELECT {_Walk.NEWEST:d}, {_OUTLINE_AMONG_ROWS} {_LIVE} ORDER BY position DESC LIMIT {NEWEST_CHUNK}) UNION ALL
 (SELECT {_Walk.AT_CURSOR:d}, {_COLUMNS} {_LIVE} AND position >= %(cursor)s ORDER BY position LIMIT {FIRST_CHUNK})
 UNION ALL
 (SELECT {_Walk.SUMMARY:d}, {_COLUMNS} {_LIVE} AND kind IN ({_SUMMARY_KINDS}))
 """
 _FORWARD_SQL: Final = f"SELECT {_COLUMNS} {_LIVE} AND position >= %(position)s ORDER BY position LIMIT %(rows)s"
-_BACKWARD_SQL: Final = f"SELECT {_COLUMNS} {_LIVE} AND position < %(position)s ORDER BY position DESC LIMIT %(rows)s"
+_BACKWARD_SQL: Final = f"SELECT {_OUTLINE} {_LIVE} AND position < %(position)s ORDER BY position DESC LIMIT %(rows)s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,7 @@ class Opening:
     """The beginnings of the walks over a session's live rows, seen at one moment. newest: newest row first."""
 
     forward: tuple[Stretch, ...]
-    newest: tuple[RowColumns, ...]
+    newest: tuple[OutlineColumns, ...]
     summaries: tuple[RowColumns, ...]
 
 
@@ -88,18 +92,16 @@ class LiveChunks:
         stretches = [_stretch(None, found[_Walk.FIRST])]
         if cursor is not None:
             stretches.append(_stretch(cursor, found[_Walk.AT_CURSOR]))
-        return Opening(tuple(stretches), tuple(reversed(found[_Walk.NEWEST])), tuple(found[_Walk.SUMMARY]))
+        newest = tuple(outline_columns(row) for row in reversed(found[_Walk.NEWEST]))
+        return Opening(tuple(stretches), newest, tuple(found[_Walk.SUMMARY]))
 
     def from_position(self, position: int, rows: int) -> list[RowColumns]:
         """Up to `rows` rows at or after `position`, in order."""
-        return self._rows(_FORWARD_SQL, position, rows)
+        return [RowColumns(*values) for values in self._read(_FORWARD_SQL, {"position": position, "rows": rows})]
 
-    def before_position(self, position: int, rows: int) -> list[RowColumns]:
-        """Up to `rows` rows before `position`, the newest first."""
-        return self._rows(_BACKWARD_SQL, position, rows)
-
-    def _rows(self, sql: str, position: int, rows: int) -> list[RowColumns]:
-        return [RowColumns(*values) for values in self._read(sql, {"position": position, "rows": rows})]
+    def before_position(self, position: int, rows: int) -> list[OutlineColumns]:
+        """The outlines of up to `rows` rows before `position`, the newest first."""
+        return [OutlineColumns(*values) for values in self._read(_BACKWARD_SQL, {"position": position, "rows": rows})]
 
     def _read(self, sql: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         with connection.cursor() as cursor:

@@ -33,6 +33,10 @@ def talk(turns):
         yield row(f"a{number}", "assistant", "done " * 20)
 
 
+def outline(row):
+    return row.key, row.role, row.tokens, row.is_summary, row.opens_turn
+
+
 def transcript_of(project, turns):
     outcome = import_session(project, source(*talk(turns), foreign_id=f"{turns} turns"), COUNTER)
     return StoredTranscript(Session.objects.get(public_id=outcome.public_id))
@@ -45,7 +49,7 @@ def test_it_tells_the_same_as_a_transcript_in_memory(project):
     memory = ListTranscript(rows)
     assert (stored.live_rows, stored.live_tokens) == (memory.live_rows, memory.live_tokens)
     assert list(stored.forward()) == rows
-    assert list(stored.backward()) == rows[::-1]
+    assert [outline(one) for one in stored.backward()] == [outline(one) for one in memory.backward()]
     assert stored.summaries() == ()
     for start in (rows[0].key, rows[100].key, RowKey(100, rows[100].id + 1), RowKey(10**6, 0)):
         assert list(stored.forward(start)) == list(memory.forward(start))
@@ -57,7 +61,7 @@ def test_rows_that_were_appended_after_it_was_opened_are_not_in_it(project):
     transcript_of_more = import_session(project, source(*talk(5), row("late", "user"), foreign_id="5 turns"), COUNTER)
     assert transcript_of_more.rows_added == 1
     assert list(stored.forward()) == before
-    assert list(stored.backward()) == before[::-1]
+    assert [one.key for one in stored.backward()] == [one.key for one in before[::-1]]
 
 
 def test_looking_at_the_ends_reads_a_small_chunk_of_each_in_one_statement(project):
