@@ -22,7 +22,7 @@ def jump_address(session: Session, position: int, row_filter: RowFilter) -> str:
 
 def is_shown(session: Session, position: int, row_filter: RowFilter) -> bool:
     """Whether a row of this number is among those the filter shows."""
-    rows = flow_rows(session.pk, live_only=row_filter is RowFilter.LIVE).filter(position=position)
+    rows = flow_rows(session, live_only=row_filter is RowFilter.LIVE).filter(position=position)
     return rows.filter(archived_by__isnull=False).exists() if row_filter is RowFilter.ARCHIVED else rows.exists()
 
 
@@ -30,7 +30,7 @@ def no_such_row(session: Session, position: int | None, row_filter: RowFilter) -
     """Why the wanted row is not on the page; empty when it is there or none was wanted."""
     if position is None or is_shown(session, position, row_filter):
         return ""
-    last = flow_rows(session.pk).aggregate(last=Max("position"))["last"]
+    last = flow_rows(session).aggregate(last=Max("position"))["last"]
     if last is None:
         return gettext("There is no row %(wanted)d: the session has no rows yet.") % {"wanted": position}
     if position > last:

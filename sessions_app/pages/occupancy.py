@@ -15,6 +15,7 @@ from sessions_app.pages.pass_words import icon_of, is_failed, outcome_words
 from sessions_app.pages.replay_steps import first_step
 from sessions_app.pages.setting_marks import SettingsChange, settings_mark
 from sessions_app.queries.snapshot import Snapshot
+from sessions_app.rendering.addresses import step_address
 from sessions_app.rendering.curve import Curve, Point, draw_curve, thin_out
 from sessions_app.rendering.rail import Mark, lay_out
 
@@ -22,6 +23,8 @@ MOST_POINTS = 600
 MOST_MARKS = 300
 # So many stand beside each other on the rail of a chart.
 MOST_RAIL_MARKS = 100
+# What a chart beside the transcript, a third as wide as the page, can show.
+MOST_SMALL_POINTS = 300
 MOST_SERIES_POINTS = 4_000
 EVENTS_A_PAGE = 60
 
@@ -99,11 +102,23 @@ def read_totals(session: Session, most: int) -> list[Total]:
 
 def read_chart(session: Session, changes: Sequence[SettingsChange] = ()) -> OccupancyChart:
     """The occupancy chart with its rail of passes. changes: of settings, marked beside them."""
-    found = read_totals(session, MOST_POINTS)
+    passes = read_marked_passes(session, MOST_RAIL_MARKS)
+    return draw_chart(session, read_totals(session, MOST_POINTS), passes, changes)
+
+
+def read_small_chart(session: Session, passes: Sequence[CompactionPass]) -> OccupancyChart:
+    """The chart as it stands beside other things, with the marks of `passes`, which are in order."""
+    return draw_chart(session, read_totals(session, MOST_SMALL_POINTS), passes)
+
+
+def draw_chart(
+    session: Session, found: Sequence[Total], passes: Sequence[CompactionPass], changes: Sequence[SettingsChange] = ()
+) -> OccupancyChart:
+    """The chart of events that were read."""
     every_point, is_in_tokens = curve_points(session, found)
     points = thin_out(every_point)
     curve = draw_curve(points, None if is_in_tokens else share_top(points))
-    marked = [mark_of(session, curve, one) for one in read_marked_passes(session, MOST_RAIL_MARKS)]
+    marked = [mark_of(session, curve, one) for one in passes]
     marked += [settings_mark(curve, change) for change in changes]
     marks = lay_out(sorted(marked, key=lambda mark: mark.place_pct))
     ticks = token_ticks(curve) if is_in_tokens else share_ticks(curve)
@@ -163,7 +178,7 @@ def mark_of(session: Session, curve: Curve, made_by: CompactionPass) -> Mark:
         number=made_by.number,
         icon=icon_of(made_by),
         words=_("Pass {}: {}").format(made_by.number, outcome_words(made_by)),
-        href=reverse("replay", args=[session.public_id, made_by.number, first_step(made_by)]),
+        href=step_address(session.public_id, made_by.number, first_step(made_by)),
         place_pct=curve.left_pct(made_by.seq),
         shown_pct=curve.left_pct(made_by.seq),
         is_failed=is_failed(made_by),
@@ -193,7 +208,7 @@ def read_series(session: Session) -> dict[str, object]:
                 "number": one.number,
                 "icon": icon_of(one),
                 "words": outcome_words(one),
-                "href": reverse("replay", args=[session.public_id, one.number, first_step(one)]),
+                "href": step_address(session.public_id, one.number, first_step(one)),
             }
             for one in passes
         ],

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from sessions_app.models import CompactionPass, Session
 from sessions_app.pages.flow import Key
@@ -18,6 +20,18 @@ _LIGHT = (
     *("rolling_summary_tokens", "exchange_tokens", "undone_seq", "is_opaque", "unknown_archived", "aux_model"),
     *("counted_tokens_before", "counted_tokens_after", "trigger", "place_position", "place_id"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A part of a session: what stands behind `lower` and not behind `upper`; None where it begins or ends itself."""
+
+    lower: Key | None
+    upper: Key | None
+
+    def holds(self, key: Key) -> bool:
+        """Whether something with this key stands in it."""
+        return (self.lower is None or key > self.lower) and (self.upper is None or key <= self.upper)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +53,26 @@ def passes_by_id(session_id: int, ids: Iterable[int | None]) -> dict[int, Compac
     return {one.pk: one for one in light_passes(session_id).filter(id__in=wanted)} if wanted else {}
 
 
-def silent_passes(session: Session, lower: Key | None, upper: Key | None) -> list[PlacedPass]:
-    """The newest passes that archived no row and that stand behind `lower` and not behind `upper`, in the order of
-    their numbers; at most `MOST_SILENT`."""
-    if not session.passes_total:
+def silent_passes(session: Session, windows: Sequence[Window]) -> list[PlacedPass]:
+    """The newest passes that archived no row and that stand in one of the windows, in the order of their numbers; at
+    most `MOST_SILENT`."""
+    if not session.passes_total or not windows:
         return []
-    passes = light_passes(session.pk).filter(place_position__isnull=False)
-    if lower is not None:
-        passes = passes.filter(place_position__gte=lower[0]).exclude(place_position=lower[0], place_id__lte=lower[1])
-    if upper is not None:
-        passes = passes.filter(place_position__lte=upper[0]).exclude(place_position=upper[0], place_id__gt=upper[1])
+    wanted = reduce(or_, (_within(window) for window in windows))
+    passes = light_passes(session.pk).filter(wanted, place_position__isnull=False)
     newest = list(passes.order_by("-number")[:MOST_SILENT])
     return [PlacedPass(one, own_place(one)) for one in reversed(newest)]
+
+
+def _within(window: Window) -> Q:
+    """What `Window.holds` says, for places in the database."""
+    lower, upper = window.lower, window.upper
+    found = Q()
+    if lower is not None:
+        found &= Q(place_position__gt=lower[0]) | Q(place_position=lower[0], place_id__gt=lower[1])
+    if upper is not None:
+        found &= Q(place_position__lt=upper[0]) | Q(place_position=upper[0], place_id__lte=upper[1])
+    return found
 
 
 def own_place(made_by: CompactionPass) -> Key:

@@ -31,6 +31,7 @@ OUTCOMES = {
 }
 # A pass that was planned and not made, on the page that shows what comes next.
 PLANNED = "planned"
+_OUTCOME_WORDS = {outcome.value: words for outcome, words in OUTCOMES.items()}
 FAILED = frozenset(outcome.value for outcome in Outcome if outcome.is_failure)
 REASONS = {
     "timeout": gettext_lazy("the summarizer gave no reply in time"),
@@ -76,8 +77,7 @@ def outcome_words(facts: PassFacts) -> str:
     """The outcome for people; one that is not known here is shown as it is stored."""
     if facts.outcome == PLANNED:
         return _("planned, nobody asked")
-    words = {outcome.value: text for outcome, text in OUTCOMES.items()}
-    return str(words.get(facts.outcome, facts.outcome))
+    return str(_OUTCOME_WORDS.get(facts.outcome, facts.outcome))
 
 
 def reason_words(facts: PassFacts) -> str:

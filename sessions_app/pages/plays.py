@@ -52,7 +52,8 @@ def read_play(session: Session) -> PlayBar | None:
     """The play into a session, which comes with its project; None for the others."""
     if session.source != Session.HOSTED:
         return None
-    play = Play.objects.select_related("recorded__project").filter(session_id=session.pk).first()
+    # What it plays is read when there is one, for most sessions are filled by no play.
+    play = Play.objects.filter(session_id=session.pk).first()
     if play is None:
         return None
     play.session = session

@@ -7,10 +7,11 @@ from enum import StrEnum
 
 from compaction.messages import RowKind
 from compaction.threshold import occupancy_pct
-from sessions_app.models import MessageRow, PolicyRevision, Session, SessionStatus, SummaryRevision, Turn
+from sessions_app.models import MessageRow, Session, SessionStatus
 from sessions_app.pages.forecast import Sentence, read_forecast, threshold_words
 from sessions_app.pages.outlook import Outlook, read_outlook
 from sessions_app.pages.plays import PlayBar, read_play
+from sessions_app.queries.head_facts import read_head_facts
 from sessions_app.rendering.gauge import Gauge, Zone, draw_gauge
 from sessions_app.stored_transcript import StoredTranscript
 
@@ -53,23 +54,22 @@ def read_head(session: Session) -> SessionHead:
     """The head as the session is now. `session` comes with its project."""
     transcript = StoredTranscript(session)
     outlook = read_outlook(session, transcript)
-    activity = activity_of(session, Turn.objects.filter(session_id=session.pk, number=session.turns_total).first())
+    facts = read_head_facts(session)
     stubs = live_stubs(session)
     rows_live, rows_archived = session.live_rows - session.summary_rows, session.archived_rows - stubs
-    newest_policy = PolicyRevision.objects.filter(project_id=session.project_id).order_by("-number")
     return SessionHead(
         session=session,
         outlook=outlook,
         gauge=gauge_of(session, outlook),
         forecast=read_forecast(session, outlook),
         threshold_words=threshold_words(outlook),
-        policy_number=newest_policy.values_list("number", flat=True).first(),
-        summary_number=live_summary_number(session),
+        policy_number=facts.policy_number,
+        summary_number=facts.summary_number,
         rows_total=rows_live + rows_archived + session.rewound_rows,
         rows_live=rows_live,
         rows_archived=rows_archived,
         live_stubs=stubs,
-        activity=activity,
+        activity=activity_of(session, facts.is_finalizing),
         running_turn=session.turns_total,
         play=read_play(session),
     )
@@ -83,18 +83,11 @@ def live_stubs(session: Session) -> int:
     return stubs.filter(died_seq__isnull=True).count()
 
 
-def live_summary_number(session: Session) -> int | None:
-    """The number of the newest version that no pass replaced and no undo or reset took away; None when none is live."""
-    kept = SummaryRevision.objects.filter(session_id=session.pk, superseded_by__isnull=True)
-    live = kept.exclude(row__died_seq__isnull=False).order_by("-number")
-    return live.values_list("number", flat=True).first()
-
-
-def activity_of(session: Session, newest: Turn | None) -> Activity:
-    """What goes on, by the session's status and its newest turn."""
+def activity_of(session: Session, is_finalizing: bool) -> Activity:
+    """What goes on, by the session's status and whether the end of its newest turn is being worked at."""
     if session.status == SessionStatus.ENDED:
         return Activity.ENDED
-    if newest is not None and newest.finalizing_at is not None and newest.ended_at is None:
+    if is_finalizing:
         return Activity.PASS_RUNS
     return Activity.TURN_RUNS if session.status == SessionStatus.LIVE else Activity.IDLE
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 
 from compaction.messages import RowKind
 from sessions_app.models import CompactionPass, MessageRow, Session, SummaryRevision
 from sessions_app.pages.flow import GapItem, GroupItem, Item, Key, PassItem, RowItem, StandingItem, SummaryItem
 from sessions_app.pages.group import read_group
 from sessions_app.pages.outlook import Outlook
-from sessions_app.pages.pass_places import light_passes, passes_by_id, silent_passes
+from sessions_app.pages.pass_places import PlacedPass, Window, light_passes, passes_by_id, silent_passes
 from sessions_app.pages.row_source import SourceRow, read_rows
 from sessions_app.pages.row_view import view_rows
-from sessions_app.pages.walk import Stretch, Walk, flow_rows, joined, walk_backward, walk_forward
+from sessions_app.pages.walk import Stretch, Walk, flow_rows, is_same_group, joined, walk_backward, walk_forward
 from sessions_app.queries.pass_places import place_of
 
 HEAD_WINDOW = 40
@@ -66,7 +67,7 @@ class TranscriptReader:
     def __init__(self, session: Session, row_filter: RowFilter, outlook: Outlook) -> None:
         self._session = session
         self._outlook = outlook
-        self._rows = flow_rows(session.pk, live_only=row_filter is RowFilter.LIVE)
+        self._rows = flow_rows(session, live_only=row_filter is RowFilter.LIVE)
         if row_filter is RowFilter.ARCHIVED:
             self._rows = self._rows.filter(archived_by__isnull=False)
         self._filter = row_filter
@@ -91,10 +92,14 @@ class TranscriptReader:
         if not end.has_more:
             return [*self._items((*start.stretches, *end.stretches), place, None, None)]
         first = end.stretches[0].first
+        # Both ends are read at once, and each is completed by itself.
+        standing = self._standing((*start.stretches, *end.stretches), place)
+        passes = self._silent_passes(Window(None, last), Window(first, None))
+        opening, closing = ([item for item in standing if (item.key <= last) is side] for side in (True, False))
         return [
-            *self._items(start.stretches, place, None, last),
+            *self._completed(opening, Window(None, last), passes),
             gap(last, first),
-            *self._items(end.stretches, place, first, None),
+            *self._completed(closing, Window(first, None), passes),
         ]
 
     def _around(self, place: Place) -> list[Item]:
@@ -148,13 +153,20 @@ class TranscriptReader:
 
         lower, upper: keys of the window's edges, None where the session itself begins or ends.
         """
+        window = Window(lower, upper)
+        return self._completed(self._standing(stretches, place), window, self._silent_passes(window))
+
+    def _standing(self, stretches: Sequence[Stretch], place: Place) -> list[StandingItem]:
+        """The rows and groups of stretches, in order."""
         items: list[StandingItem] = [*self._row_items(stretches), *self._group_items(stretches, place)]
         items.sort(key=lambda item: item.key)
-        if self._filter is not RowFilter.ARCHIVED:
-            items = self._with_summaries(items, lower, upper)
-        if self._filter is RowFilter.ALL:
-            items = self._with_passes(items, lower, upper)
         return items
+
+    def _completed(self, items: list[StandingItem], window: Window, passes: Sequence[PlacedPass]) -> list[StandingItem]:
+        """Rows and groups of one window with the summaries and those of `passes` that belong between them."""
+        if self._filter is not RowFilter.ARCHIVED:
+            items = self._with_summaries(items, window.lower, window.upper)
+        return self._with_passes(items, [one for one in passes if window.holds(one.key)])
 
     def _row_items(self, stretches: Sequence[Stretch]) -> list[RowItem]:
         ids = [stretch.first[1] for stretch in stretches if stretch.is_live]
@@ -208,19 +220,28 @@ class TranscriptReader:
 
     def _with_summaries(self, items: list[StandingItem], lower: Key | None, upper: Key | None) -> list[StandingItem]:
         """Live summary rows, each behind the last group of the pass that made it, else at its own place."""
+        for item in self._summaries:
+            made_by = item.row.made_by_id
+            places = [i for i, one in enumerate(items) if isinstance(one, GroupItem) and is_by(one, made_by)]
+            if places:
+                items.insert(places[-1] + 1, replace(item, key=(items[places[-1]].key)))
+            elif is_between(item.key, lower, upper) or not items:
+                index = next((i for i, one in enumerate(items) if one.key > item.key), len(items))
+                items.insert(index, item)
+        return items
+
+    @cached_property
+    def _summaries(self) -> list[SummaryItem]:
+        """The live summaries of the session, at their own places."""
         rows = read_live_summaries(self._session) if self._session.summary_rows else []
         passes = passes_by_id(self._session.pk, (row.made_by_id for row in rows))
         revisions = self._revisions([row.id for row in rows])
-        for row in rows:
-            made_by = passes.get(row.made_by_id) if row.made_by_id is not None else None
-            item = self._summary_item(row, made_by, revisions.get(row.id))
-            places = [i for i, one in enumerate(items) if isinstance(one, GroupItem) and is_by(one, row.made_by_id)]
-            if places:
-                items.insert(places[-1] + 1, replace(item, key=(items[places[-1]].key)))
-            elif is_between(row.key, lower, upper) or not items:
-                index = next((i for i, one in enumerate(items) if one.key > row.key), len(items))
-                items.insert(index, item)
-        return items
+        return [
+            self._summary_item(
+                row, passes.get(row.made_by_id) if row.made_by_id is not None else None, revisions.get(row.id)
+            )
+            for row in rows
+        ]
 
     def _revisions(self, row_ids: list[int]) -> dict[int | None, SummaryRevision]:
         """The versions that these summary rows are, by row, in one query."""
@@ -236,9 +257,13 @@ class TranscriptReader:
         stands_for = self._session.archived_rows if not self._session.batch_passes else None
         return SummaryItem(row, revision, made_by, stands_for, self._outlook.zone_of(row.key), row.key)
 
-    def _with_passes(self, items: list[StandingItem], lower: Key | None, upper: Key | None) -> list[StandingItem]:
+    def _silent_passes(self, *windows: Window) -> list[PlacedPass]:
+        """Passes that archived no row; they are shown where all rows are."""
+        return silent_passes(self._session, windows) if self._filter is RowFilter.ALL else []
+
+    def _with_passes(self, items: list[StandingItem], passes: Sequence[PlacedPass]) -> list[StandingItem]:
         """Passes that archived no row stand where they looked."""
-        for placed in silent_passes(self._session, lower, upper):
+        for placed in passes:
             index = next(
                 (i for i, one in enumerate(items) if one.key >= placed.key and not isinstance(one, PassItem)),
                 len(items),
@@ -258,7 +283,7 @@ def merged(stretches: Iterable[Stretch]) -> list[Stretch]:
     """Stretches with a group joined that the starting place had cut in two."""
     result: list[Stretch] = []
     for stretch in stretches:
-        if result and not stretch.is_live and not result[-1].is_live and result[-1].pass_id == stretch.pass_id:
+        if result and is_same_group(result[-1], stretch):
             result[-1] = joined(result[-1], stretch)
         else:
             result.append(stretch)

@@ -42,7 +42,7 @@ def read_updates(session: Session, after_seq: int, outlook: Outlook) -> Updates:
     kinds = set(
         SessionEvent.objects.filter(session_id=session.pk, seq__gt=after_seq).values_list("kind", flat=True).distinct()
     )
-    rows = flow_rows(session.pk, live_only=True)
+    rows = flow_rows(session, live_only=True)
     new = read_rows(rows.filter(born_seq__gt=after_seq).order_by("position", "id")[: MOST_ROWS + 1])
     is_plain = kinds <= PLAIN_KINDS and len(new) <= MOST_ROWS
     if not is_plain:
@@ -59,7 +59,7 @@ def broken_off_row(session: Session, new: list[SourceRow]) -> list[SourceRow]:
     turn = Turn.objects.filter(session_id=session.pk, number=session.turns_total, interrupted=True).first()
     if turn is None or any(row.position == turn.last_position for row in new):
         return []
-    row = read_rows(flow_rows(session.pk, live_only=True).filter(position=turn.last_position).order_by("id")[:1])
+    row = read_rows(flow_rows(session, live_only=True).filter(position=turn.last_position).order_by("id")[:1])
     return [one for one in row if one.role is not Role.TOOL]
 
 
@@ -67,7 +67,7 @@ def answered_rows(session: Session, new: list[SourceRow]) -> list[SourceRow]:
     """If the first new row is a tool's result: the row that asked, and the results behind it that are there already."""
     if not new or new[0].role is not Role.TOOL:
         return []
-    before = flow_rows(session.pk, live_only=True).filter(position__lt=new[0].position).order_by("-position", "-id")
+    before = flow_rows(session, live_only=True).filter(position__lt=new[0].position).order_by("-position", "-id")
     found: list[SourceRow] = []
     for row in read_rows(before[:60]):
         found.append(row)

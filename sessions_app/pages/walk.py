@@ -6,16 +6,19 @@ window costs the same whether a pass archived five rows or fifty thousand.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import NamedTuple
 
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 
 from compaction.messages import Role, RowKind
-from sessions_app.models import MessageRow, PassKind
+from sessions_app.models import MessageRow, PassKind, Session
 from sessions_app.pages.flow import Key
 
 CHUNK = 400
+LARGEST_CHUNK = 1_600
 FLOW_KINDS = (RowKind.MESSAGE.value, RowKind.PRUNE_STUB.value)
 
 
@@ -35,6 +38,22 @@ class Stretch:
     is_result: bool = False
 
 
+class FlowRow(NamedTuple):
+    """The columns of a row that a walk reads, in the order in which they are read."""
+
+    id: int
+    position: int
+    died_seq: int | None
+    archived_by_id: int | None
+    tokens: int
+    role: str
+
+    @property
+    def key(self) -> Key:
+        """The row's place in the order of its session."""
+        return self.position, self.id
+
+
 @dataclass(frozen=True, slots=True)
 class Walk:
     """What was found, in order of keys, and whether the walk stopped before its end."""
@@ -43,14 +62,14 @@ class Walk:
     has_more: bool
 
 
-def flow_rows(session_id: int, *, live_only: bool = False) -> QuerySet[MessageRow]:
+def flow_rows(session: Session, *, live_only: bool = False) -> QuerySet[MessageRow]:
     """The rows a reader walks over: no summaries, and no original that a stub stands for."""
     # An archived summary that no pass of ours or its source's made is shown like any other row: nothing is unreachable.
     is_foreign = Q(made_by__isnull=True, died_seq__isnull=False)
-    rows = MessageRow.objects.filter(Q(kind__in=FLOW_KINDS) | is_foreign, session_id=session_id)
+    rows = MessageRow.objects.filter(Q(kind__in=FLOW_KINDS) | is_foreign, session_id=session.pk)
     if live_only:
         return rows.filter(died_seq__isnull=True)
-    return rows.exclude(archived_by__kind=PassKind.PRUNE)
+    return rows.exclude(archived_by__kind=PassKind.PRUNE) if session.prune_passes else rows
 
 
 def beyond(rows: QuerySet[MessageRow], after: Key | None, before: Key | None) -> QuerySet[MessageRow]:
@@ -100,30 +119,60 @@ def stretches_between(
     """All stretches between two keys, lazily."""
     order = ("-position", "-id") if backwards else ("position", "id")
     held: Stretch | None = None
-    while True:
-        chunk = list(
-            beyond(rows, after, before)
-            .order_by(*order)
-            .values_list("id", "position", "died_seq", "archived_by_id", "tokens", "role")[:CHUNK]
-        )
-        for row_id, position, died_seq, pass_id, tokens, role in chunk:
-            key = (position, row_id)
-            row = Stretch(died_seq is None, pass_id, key, key, 1, tokens, role == Role.TOOL.value)
-            if held is not None and not row.is_live and not held.is_live and held.pass_id == row.pass_id:
-                held = joined(held, row)
+    for size in chunk_sizes():
+        chunk = [
+            FlowRow(*found)
+            for found in beyond(rows, after, before).order_by(*order).values_list(*FlowRow._fields)[:size]
+        ]
+        for _, neighbours in groupby(chunk, key=fate_of):
+            stretch = stretch_of(list(neighbours))
+            if held is not None and is_same_group(held, stretch):
+                held = joined(held, stretch)
                 continue
             if held is not None:
                 yield held
-            held = row
-        if len(chunk) < CHUNK:
+            held = stretch
+        if len(chunk) < size:
             break
-        last: Key = (chunk[-1][1], chunk[-1][0])
+        last: Key = chunk[-1].key
         if held is not None and held.count >= CHUNK:
             held = measured_to_its_end(rows, held, after, before, backwards=backwards)
             last = held.first if backwards else held.last
         after, before = (after, last) if backwards else (last, before)
     if held is not None:
         yield held
+
+
+def chunk_sizes() -> Iterator[int]:
+    """How many rows are read at a time: more and more, for who goes on walks over large groups."""
+    size = CHUNK
+    while True:
+        yield size
+        size = min(size * 2, LARGEST_CHUNK)
+
+
+def fate_of(row: FlowRow) -> tuple[bool, int | None]:
+    """What neighbours share that stand in the line as one: the pass that archived them. A live row stands alone."""
+    return (True, row.id) if row.died_seq is None else (False, row.archived_by_id)
+
+
+def stretch_of(rows: Sequence[FlowRow]) -> Stretch:
+    """Neighbours of one fate, in either order."""
+    one, ends = rows[0], (rows[0].key, rows[-1].key)
+    return Stretch(
+        is_live=one.died_seq is None,
+        pass_id=one.archived_by_id,
+        first=min(ends),
+        last=max(ends),
+        count=len(rows),
+        tokens=sum(row.tokens for row in rows),
+        is_result=one.role == Role.TOOL.value,
+    )
+
+
+def is_same_group(one: Stretch, other: Stretch) -> bool:
+    """Whether two neighbouring stretches are parts of one group."""
+    return not one.is_live and not other.is_live and one.pass_id == other.pass_id
 
 
 def joined(one: Stretch, other: Stretch) -> Stretch:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from django import template
+from django.utils.safestring import SafeString
 
 from sessions_app.pages.occupancy import Tick
 from sessions_app.rendering.curve import Curve
 from sessions_app.rendering.rail import Mark
+from sessions_app.rendering.rail_marks import rail_html
 
 register = template.Library()
 
@@ -46,3 +48,9 @@ def end_label(curve: Curve, ticks: Iterable[Tick]) -> float:
 def has_mark(marks: Iterable[Mark], icon: str) -> bool:
     """Whether a rail has a mark of this kind, and a legend must say what it means."""
     return any(mark.icon == icon for mark in marks)
+
+
+@register.simple_tag
+def rail(marks: Iterable[Mark], top: int, *, numbered: bool = False) -> SafeString:
+    """The marks of a rail at a height in the drawing."""
+    return rail_html(marks, top, numbered)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import template
-from django.urls import reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext, pgettext
@@ -24,6 +23,7 @@ from sessions_app.pages.ledger import TurnTime
 from sessions_app.pages.replay_steps import first_step, has_edit
 from sessions_app.pages.summary_text import unframed
 from sessions_app.punctuation import listed
+from sessions_app.rendering.addresses import step_address
 from sessions_app.rendering.gauge import Segment, Zone, draw_gauge
 from sessions_app.rendering.markdown import render_markdown
 from sessions_app.rendering.word_diff import DiffLine, set_text
@@ -66,7 +66,7 @@ def breakable(text: str) -> SafeString:
 @register.simple_tag
 def replay_url(session: Session, made_by: CompactionPass) -> str:
     """Where the replay of a recorded pass begins."""
-    return reverse("replay", args=[session.public_id, made_by.number, first_step(made_by)])
+    return step_address(session.public_id, made_by.number, first_step(made_by))
 
 
 @register.filter

@@ -14,14 +14,11 @@ from sessions_app.models import Session
 from sessions_app.pages.find import read_find
 from sessions_app.pages.jump import jump_address, no_such_row
 from sessions_app.pages.model_view import read_model_page
-from sessions_app.pages.occupancy import read_chart
-from sessions_app.pages.pass_places import light_passes
 from sessions_app.pages.session_head import read_head
+from sessions_app.pages.side import read_side
 from sessions_app.pages.transcript import RowFilter, TranscriptReader
 from sessions_app.pages.zone_labels import with_zone_labels
 from sessions_app.views.page_request import PageRequest
-
-SIDE_PASSES = 12
 
 
 @require_safe
@@ -51,7 +48,4 @@ def session(request: PageRequest, public_id: str) -> HttpResponse:
 
 def with_frame(found: Session, context: dict[str, Any]) -> dict[str, Any]:
     """What stands around the rows of a whole page."""
-    return context | {
-        "chart": read_chart(found),
-        "side_passes": light_passes(found.pk).order_by("-number")[:SIDE_PASSES],
-    }
+    return context | {"side": read_side(found)}

@@ -10,13 +10,11 @@ from django.views.decorators.http import require_safe
 from sessions_app.access import get_session, may_write
 from sessions_app.forms import UpdatesForm
 from sessions_app.pages.chat import CHAT, read_chat
-from sessions_app.pages.occupancy import read_chart
-from sessions_app.pages.pass_places import light_passes
 from sessions_app.pages.session_head import read_head
+from sessions_app.pages.side import read_side
 from sessions_app.pages.transcript import RowFilter
 from sessions_app.pages.updates import read_updates
 from sessions_app.views.page_request import PageRequest
-from sessions_app.views.session import SIDE_PASSES
 
 
 @never_cache
@@ -32,8 +30,7 @@ def session_updates(request: PageRequest, public_id: str) -> HttpResponse:
         "tab": form.tab_name(),
         "row_filter": RowFilter.ALL,
         "updates": read_updates(found, form.after_seq(), head.outlook),
-        "chart": read_chart(found),
-        "side_passes": light_passes(found.pk).order_by("-number")[:SIDE_PASSES],
+        "side": read_side(found),
     }
     if context["tab"] == CHAT:
         context["chat"] = read_chat(found, may_write=may_write(request.user, found.project))
