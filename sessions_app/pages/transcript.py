@@ -22,8 +22,8 @@ from sessions_app.pages.row_view import view_rows
 from sessions_app.pages.walk import Stretch, Walk, flow_rows, is_same_group, joined, walk_backward, walk_forward
 from sessions_app.queries.pass_places import place_of
 
-HEAD_WINDOW = 40
-TAIL_WINDOW = 30
+HEAD_WINDOW = 36
+TAIL_WINDOW = 24
 AROUND_BEFORE = 15
 MORE = 80
 

@@ -18,7 +18,7 @@ from sessions_app.models import MessageRow, PassKind, Session
 from sessions_app.pages.flow import Key
 
 CHUNK = 400
-LARGEST_CHUNK = 1_600
+LARGEST_CHUNK = 800
 FLOW_KINDS = (RowKind.MESSAGE.value, RowKind.PRUNE_STUB.value)
 
 

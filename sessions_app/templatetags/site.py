@@ -215,7 +215,7 @@ def clock(moment: datetime | None) -> SafeString:
     if moment is None:
         return format_html("<span>{}</span>", DASH)
     local = timezone.localtime(moment)
-    return time_element(local, formats.date_format(local, "H:i"))
+    return time_element(local, f"{local:%H:%M}")
 
 
 @register.simple_tag
