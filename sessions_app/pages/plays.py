@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from sessions_app.models import Play, PlayStatus, Session
-from sessions_app.play_form import original_of_sample
+from sessions_app.play_form import RATES, original_of_sample
 from sessions_app.session_policy import overhead_of, policy_of, threshold_of, window_of
 from sessions_app.templatetags.site import number
 
@@ -37,6 +37,20 @@ class PlayBar:
     @property
     def is_paused(self) -> bool:
         return self.play.status == PlayStatus.PAUSED
+
+    @property
+    def speeds(self) -> tuple[Speed, ...]:
+        """The speeds to change to, and the one it plays at."""
+        return tuple(Speed(rate, str(words), float(rate) == self.play.rate) for rate, words in RATES)
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """A speed that can be chosen. rate: how many times faster than recorded, as forms send it."""
+
+    rate: str
+    words: str
+    is_current: bool
 
 
 @dataclass(frozen=True, slots=True)

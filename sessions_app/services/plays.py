@@ -103,6 +103,26 @@ def cancel_play(play_id: int) -> bool:
     return _changed(play_id, _cancel)
 
 
+def change_rate(play_id: int, rate: float) -> bool:
+    """Play `rate` times as fast as recorded from now on; what is left of the wait before the next step shrinks or grows
+    with it. False when the play is over."""
+
+    def change(play: Play) -> bool:
+        left_seconds = _seconds_left(play) * play.rate / rate
+        play.rate = rate
+        if play.status == PlayStatus.RUNNING:
+            play.ticket, play.next_at = play.ticket + 1, in_seconds(left_seconds)
+            defer_play(play.pk, play.ticket, left_seconds)
+        return True
+
+    return _changed(play_id, change)
+
+
+def _seconds_left(play: Play) -> float:
+    """How long the play still waits before its next step."""
+    return 0.0 if play.next_at is None else max((play.next_at - timezone.now()).total_seconds(), 0.0)
+
+
 def fail_play(play_id: int, error: str) -> None:
     """Note that the play can't go on."""
 
@@ -120,7 +140,7 @@ def _changed(play_id: int, change: Callable[[Play], bool]) -> bool:
         play = Play.objects.select_for_update().filter(pk=play_id).first()
         if play is None or play.is_over or not change(play):
             return False
-        play.save(update_fields=["status", "ticket", "next_at", "finished_at", "error"])
+        play.save(update_fields=["status", "rate", "ticket", "next_at", "finished_at", "error"])
     return True
 
 

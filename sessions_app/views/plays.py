@@ -9,9 +9,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from sessions_app.access import get_play, may_write, require_writer, visible_sessions, writable_projects
+from sessions_app.models import Play
 from sessions_app.pages.plays import bar_of
-from sessions_app.play_form import PlayForm
-from sessions_app.services.plays import cancel_play, pause_play, request_play, resume_play
+from sessions_app.play_form import RATES, PlayForm
+from sessions_app.services.plays import cancel_play, change_rate, pause_play, request_play, resume_play
 from sessions_app.views.page_request import PageRequest
 
 ACTIONS = {"pause": pause_play, "resume": resume_play, "cancel": cancel_play}
@@ -44,10 +45,7 @@ def play(request: PageRequest, public_id: str) -> HttpResponse:
     found = get_play(request.user, public_id)
     if request.method == "POST":
         require_writer(request.user, found.session.project)
-        act = ACTIONS.get(request.POST.get("action", ""))
-        if act is None:
-            raise Http404("no such action")
-        act(found.pk)
+        _act(found, request)
         found.refresh_from_db()
     if not request.htmx:
         return redirect("session", public_id=public_id)
@@ -57,3 +55,14 @@ def play(request: PageRequest, public_id: str) -> HttpResponse:
         "may_write": may_write(request.user, found.session.project),
     }
     return render(request, "plays/_bar.html", context)
+
+
+def _act(found: Play, request: PageRequest) -> None:
+    """What the button that was pressed asks for, or 404."""
+    act, rate = ACTIONS.get(request.POST.get("action", "")), request.POST.get("rate", "")
+    if act is not None:
+        act(found.pk)
+    elif rate in dict(RATES):
+        change_rate(found.pk, float(rate))
+    else:
+        raise Http404("no such action")

@@ -212,6 +212,9 @@ def test_without_a_model_the_page_offers_a_play_whose_charts_move(reader, projec
     page.get_by_role("button", name="Pause").click()
     expect(page.locator("#play-bar")).to_contain_text("paused")
     expect(page.get_by_role("button", name="Go on")).to_be_visible()
+    page.get_by_role("button", name="5×", exact=True).click()
+    expect(page.get_by_role("button", name="5×", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#play-bar")).to_contain_text("paused")
     page.get_by_role("button", name="Stop").click()
     expect(page.locator("#play-bar")).to_contain_text("stopped")
     assert Session.objects.get(pk=play.session_id).turns_total >= 5

@@ -17,7 +17,7 @@ from sessions_app.models import MemberRole, MessageRow, Play, PlayStatus, Projec
 from sessions_app.pages.plays import LATE, bar_of, read_play
 from sessions_app.play_form import MOST_RUNNING
 from sessions_app.plays import run_play
-from sessions_app.services.plays import PlaySource, cancel_play, pause_play, request_play, resume_play
+from sessions_app.services.plays import PlaySource, cancel_play, change_rate, pause_play, request_play, resume_play
 from sessions_app.session_policy import overhead_of, window_of
 
 FIRST = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -150,6 +150,34 @@ def test_a_pause_that_comes_while_a_step_is_taken_is_kept(project, recorded, mon
     assert play.status == PlayStatus.PAUSED and play.steps_done == 1 and play.next_at is None
 
 
+def test_another_speed_holds_from_now_on_and_shortens_the_wait_that_is_left(project, recorded):
+    play = begin(project, recorded, rate=1.0)
+    run_play(play.pk, play.ticket, COUNTER)
+    play.refresh_from_db()
+    old_ticket, begun, old_next_at = play.ticket, timezone.now(), play.next_at
+    assert change_rate(play.pk, 5.0)
+    play.refresh_from_db()
+    assert play.rate == 5.0 and play.status == PlayStatus.RUNNING
+    assert begun < play.next_at < begun + (old_next_at - begun) / 2
+    job = ProcrastinateJob.objects.filter(task_name=deferring.RUN_PLAY).order_by("-id").first()
+    assert job.args["ticket"] == play.ticket and abs((job.scheduled_at - play.next_at).total_seconds()) < 1
+    before = texts(play.session_id)
+    run_play(play.pk, old_ticket, COUNTER)
+    assert texts(play.session_id) == before
+
+
+def test_a_paused_play_stays_paused_at_another_speed_and_one_that_is_over_keeps_its_own(project, recorded):
+    play = begin(project, recorded, rate=1.0)
+    pause_play(play.pk)
+    assert change_rate(play.pk, 100.0)
+    play.refresh_from_db()
+    assert (play.status, play.rate, play.next_at) == (PlayStatus.PAUSED, 100.0, None)
+    cancel_play(play.pk)
+    assert not change_rate(play.pk, 1.0)
+    play.refresh_from_db()
+    assert play.rate == 100.0
+
+
 def test_the_next_step_is_asked_for_at_its_time(project, recorded):
     play = begin(project, recorded, rate=5.0)
     run_play(play.pk, play.ticket, COUNTER)
@@ -223,7 +251,7 @@ def test_the_bar_pauses_goes_on_and_stops_and_readers_only_look(client, page, pr
         assert page.post(address, {"action": action}).status_code == 302
         play.refresh_from_db()
         assert play.status == status
-    assert page.post(address, {"action": "explode"}).status_code == 404
+    assert page.post(address, {"action": "explode"}).status_code == 404 == page.post(address, {"rate": "7"}).status_code
     bar = page.get(address, headers={"HX-Request": "true"}).content.decode()
     assert "Play again" in bar and "hx-trigger" not in bar
     viewer = User.objects.create_user("vera")
@@ -233,6 +261,18 @@ def test_the_bar_pauses_goes_on_and_stops_and_readers_only_look(client, page, pr
     assert "Play again" not in client.get(reverse("session", args=[play.session.public_id])).content.decode()
     client.force_login(User.objects.create_user("stranger"))
     assert client.get(address).status_code == 404 == client.post(address, {"action": "pause"}).status_code
+
+
+def test_the_bar_offers_the_speeds_and_changes_to_the_one_that_is_pressed(page, project, recorded):
+    play = begin(project, recorded, rate=20.0)
+    address, fetched = reverse("play", args=[play.session.public_id]), {"HX-Request": "true"}
+    bar = page.get(address, headers=fetched).content.decode()
+    assert 'name="rate" value="20"' in bar and bar.count('aria-pressed="true"') == 1
+    bar = page.post(address, {"rate": "5"}, headers=fetched).content.decode()
+    play.refresh_from_db()
+    assert play.rate == 5.0
+    pressed = bar.split('value="5"')[1].split(">")[0]
+    assert 'aria-pressed="true"' in pressed and bar.count('aria-pressed="true"') == 1
 
 
 def test_a_play_that_no_worker_moves_says_so(project, recorded):
