@@ -27,6 +27,7 @@ from compaction.telemetry import micro_figures
 from sessions_app import clock
 from sessions_app.mapping import storable_json
 from sessions_app.models import ReplayStep, Session
+from sessions_app.pages.outlook import zones_of
 from sessions_app.pages.pass_words import PLANNED
 from sessions_app.pages.replay import Links, ReplayPage, session_scrubber, with_content
 from sessions_app.pages.replay_steps import step_labels
@@ -135,7 +136,8 @@ def record_of(transcript: StoredTranscript, context: PassContext, choice: NextCh
     if isinstance(plan, Nothing):
         tokens = context.fixed_overhead_tokens + transcript.live_tokens
         blank = context.blank_record(plan.state, PassKind.NOTHING, Outcome.NOTHING, tokens, transcript.live_rows)
-        return replace(blank, reason=plan.reason, zones=plan.zones)
+        # Where micro passes are off, nobody had to divide the rows; whoever looks ahead wants to see how they lie.
+        return replace(blank, reason=plan.reason, zones=plan.zones or zones_of(transcript, context))
     if not choice.with_summary or plan.request is None:
         return planned_record(plan, context)
     summarizer = ExtractiveSummarizer(context.counter)
