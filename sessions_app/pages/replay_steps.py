@@ -115,7 +115,7 @@ def words_of(name: StepName, facts: PassFacts) -> tuple[str, str, str]:
 def zones_note(facts: PassFacts) -> str:
     zones = facts.zones
     if not zones:
-        return _("not recorded")
+        return _("not recorded") if isinstance(facts, CompactionPass) else _("unknown")
     return _("head {}, middle {}, tail {}").format(zones["head_rows"], zones["middle_rows"], zones["tail_rows"])
 
 
