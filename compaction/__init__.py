@@ -27,7 +27,7 @@ from compaction.state import CompactionState
 from compaction.summarizer import Reply, Summarizer, SummaryRequest, Usage
 from compaction.threshold import Threshold, Window, effective_threshold
 from compaction.tokens import RoughCounter, TiktokenCounter, TokenCounter, row_tokens
-from compaction.transcript import ListTranscript, Transcript
+from compaction.transcript import ListTranscript, RowOutline, Transcript
 from compaction.wire import message_from_openai, message_to_openai
 
 __all__ = [
@@ -63,6 +63,7 @@ __all__ = [
     "Row",
     "RowKey",
     "RowKind",
+    "RowOutline",
     "ScriptedSummarizer",
     "Settlement",
     "Step",
