@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
-from compaction.messages import RowKind
-from sessions_app.models import CompactionPass, MessageRow, Session, SummaryRevision
+from sessions_app.models import MessageRow, Session
 from sessions_app.pages.flow import GapItem, GroupItem, Item, Key, PassItem, RowItem, StandingItem, SummaryItem
 from sessions_app.pages.group import read_group
+from sessions_app.pages.live_summaries import read_summary_items
 from sessions_app.pages.outlook import Outlook
 from sessions_app.pages.pass_places import PlacedPass, Window, light_passes, passes_by_id, silent_passes
-from sessions_app.pages.row_source import SourceRow, read_rows
+from sessions_app.pages.row_source import read_rows
 from sessions_app.pages.row_view import view_rows
 from sessions_app.pages.walk import Stretch, Walk, flow_rows, is_same_group, joined, walk_backward, walk_forward
 from sessions_app.queries.pass_places import place_of
@@ -83,7 +83,7 @@ class TranscriptReader:
         return Transcript(tuple(items), bool(items))
 
     def _ends(self, place: Place) -> list[Item]:
-        """The beginning, and the end unless the beginning reaches it."""
+        """The beginning and the end unless they meet, and between them the live summary."""
         start = walk_forward(self._rows, None, None, HEAD_WINDOW)
         if not start.has_more:
             return [*self._items(start.stretches, place, None, None)]
@@ -91,16 +91,45 @@ class TranscriptReader:
         end = walk_backward(self._rows, last, None, TAIL_WINDOW)
         if not end.has_more:
             return [*self._items((*start.stretches, *end.stretches), place, None, None)]
-        first = end.stretches[0].first
-        # Both ends are read at once, and each is completed by itself.
-        standing = self._standing((*start.stretches, *end.stretches), place)
-        passes = self._silent_passes(Window(None, last), Window(first, None))
-        opening, closing = ([item for item in standing if (item.key <= last) is side] for side in (True, False))
-        return [
-            *self._completed(opening, Window(None, last), passes),
-            gap(last, first),
-            *self._completed(closing, Window(first, None), passes),
+        return self._with_gaps(self._parts(start.stretches, end.stretches), place)
+
+    def _parts(self, start: Sequence[Stretch], end: Sequence[Stretch]) -> list[Sequence[Stretch]]:
+        """The beginning, the end, and where the newest summary lies between them, the rows around it.
+
+        A summary is what the model knows of all that is archived: whoever opens a session sees it.
+        """
+        last, first = start[-1].last, end[0].first
+        inside = [item.key for item in self._summaries if last < item.key < first]
+        if not inside:
+            return [start, end]
+        before = walk_backward(self._rows, last, inside[-1], 1)
+        behind = walk_forward(self._rows, before.stretches[-1].last if before.stretches else last, first, 1)
+        around = (*before.stretches, *behind.stretches)
+        match before.has_more, behind.has_more:
+            case True, True:
+                return [start, around, end]
+            case False, True:
+                return [(*start, *around), end]
+            case True, False:
+                return [start, (*around, *end)]
+            case _:
+                return [(*start, *around, *end)]
+
+    def _with_gaps(self, parts: Sequence[Sequence[Stretch]], place: Place) -> list[Item]:
+        """Parts of the session in order, with gaps between them: read at once, and each completed by itself."""
+        windows = [
+            Window(None if part is parts[0] else part[0].first, None if part is parts[-1] else part[-1].last)
+            for part in parts
         ]
+        standing = self._standing([stretch for part in parts for stretch in part], place)
+        passes = self._silent_passes(*windows)
+        items: list[Item] = []
+        for before, part, window in zip((None, *parts), parts, windows, strict=False):
+            if before is not None:
+                items.append(gap(before[-1].last, part[0].first))
+            here = [item for item in standing if part[0].first <= item.key <= part[-1].last]
+            items += self._completed(here, window, passes)
+        return items
 
     def _around(self, place: Place) -> list[Item]:
         position = place.position or 0
@@ -164,8 +193,7 @@ class TranscriptReader:
 
     def _completed(self, items: list[StandingItem], window: Window, passes: Sequence[PlacedPass]) -> list[StandingItem]:
         """Rows and groups of one window with the summaries and those of `passes` that belong between them."""
-        if self._filter is not RowFilter.ARCHIVED:
-            items = self._with_summaries(items, window.lower, window.upper)
+        items = self._with_summaries(items, window)
         return self._with_passes(items, [one for one in passes if window.holds(one.key)])
 
     def _row_items(self, stretches: Sequence[Stretch]) -> list[RowItem]:
@@ -218,44 +246,20 @@ class TranscriptReader:
         group = read_group(self._session, pass_id, item.first, item.last, position)
         return replace(item, rows=group.rows, superseded=group.superseded, rest=group.rest, earlier=group.earlier)
 
-    def _with_summaries(self, items: list[StandingItem], lower: Key | None, upper: Key | None) -> list[StandingItem]:
-        """Live summary rows, each behind the last group of the pass that made it, else at its own place."""
+    def _with_summaries(self, items: list[StandingItem], window: Window) -> list[StandingItem]:
+        """The items with the cards of the live summaries that stand in the window."""
         for item in self._summaries:
-            made_by = item.row.made_by_id
-            places = [i for i, one in enumerate(items) if isinstance(one, GroupItem) and is_by(one, made_by)]
-            if places:
-                items.insert(places[-1] + 1, replace(item, key=(items[places[-1]].key)))
-            elif is_between(item.key, lower, upper) or not items:
+            if window.holds(item.key):
                 index = next((i for i, one in enumerate(items) if one.key > item.key), len(items))
                 items.insert(index, item)
         return items
 
     @cached_property
     def _summaries(self) -> list[SummaryItem]:
-        """The live summaries of the session, at their own places."""
-        rows = read_live_summaries(self._session) if self._session.summary_rows else []
-        passes = passes_by_id(self._session.pk, (row.made_by_id for row in rows))
-        revisions = self._revisions([row.id for row in rows])
-        return [
-            self._summary_item(
-                row, passes.get(row.made_by_id) if row.made_by_id is not None else None, revisions.get(row.id)
-            )
-            for row in rows
-        ]
-
-    def _revisions(self, row_ids: list[int]) -> dict[int | None, SummaryRevision]:
-        """The versions that these summary rows are, by row, in one query."""
-        if not row_ids:
-            return {}
-        found = SummaryRevision.objects.filter(session_id=self._session.pk, row_id__in=row_ids).order_by("-number")
-        return {one.row_id: one for one in found}
-
-    def _summary_item(
-        self, row: SourceRow, made_by: CompactionPass | None, revision: SummaryRevision | None
-    ) -> SummaryItem:
-        # Once batch and micro passes have both archived rows, this counter no longer tells whose they are.
-        stands_for = self._session.archived_rows if not self._session.batch_passes else None
-        return SummaryItem(row, revision, made_by, stands_for, self._outlook.zone_of(row.key), row.key)
+        """The cards of the session's live summaries; among archived rows alone there are none."""
+        if self._filter is RowFilter.ARCHIVED:
+            return []
+        return read_summary_items(self._session, self._outlook)
 
     def _silent_passes(self, *windows: Window) -> list[PlacedPass]:
         """Passes that archived no row; they are shown where all rows are."""
@@ -270,13 +274,6 @@ class TranscriptReader:
             )
             items.insert(index, PassItem(placed.made_by, placed.key, self._outlook.zone_of(placed.key)))
         return items
-
-
-def read_live_summaries(session: Session) -> list[SourceRow]:
-    """Live summary rows in order; there are few."""
-    kinds = [kind.value for kind in RowKind if kind.is_summary]
-    rows = MessageRow.objects.filter(session_id=session.pk, died_seq__isnull=True, kind__in=kinds)
-    return read_rows(rows.order_by("position", "id"))
 
 
 def merged(stretches: Iterable[Stretch]) -> list[Stretch]:
@@ -298,11 +295,3 @@ def gap(after: Key | None, before: Key | None, last_position: int | None = None)
 
 def holds(item: GroupItem, position: int | None) -> bool:
     return position is not None and item.first[0] <= position <= item.last[0]
-
-
-def is_by(item: GroupItem, pass_id: int | None) -> bool:
-    return item.made_by is not None and item.made_by.pk == pass_id
-
-
-def is_between(key: Key, lower: Key | None, upper: Key | None) -> bool:
-    return (lower is None or key >= lower) and (upper is None or key <= upper)

@@ -66,6 +66,69 @@ def test_every_row_of_a_session_with_twenty_passes_can_be_reached_by_following_i
     assert sorted(seen) == sorted(stored)
 
 
+SUMMARY_CARD = re.compile(r'<section class="sum" id="([^"]+)"')
+
+
+@pytest.mark.parametrize("show", ["", "?show=live"])
+def test_a_long_session_opens_with_its_live_summary_in_sight_between_two_gaps(client, session, rows, show):
+    rows.turns(160)
+    absorb_oldest(rows, 60)
+    html = page(client, f"/s/{session.public_id}/{show}")
+    assert SUMMARY_CARD.findall(html) == ["v60"]
+    before, behind = html.split('class="sum"')
+    assert len(NEXT_LINK.findall(before)) == len(NEXT_LINK.findall(behind)) == 1
+    if not show:
+        # It stands right behind all that the newest pass archived.
+        newest = before[before.rindex("data-gap") :]
+        archived = MessageRow.objects.filter(session=session, archived_by__number=60, kind="message").count()
+        assert 'id="p60"' in newest and f"archived {archived} row" in newest
+
+
+@pytest.mark.parametrize("show", ["", "?show=live"])
+def test_loading_what_lies_around_the_live_summary_brings_each_row_once_and_the_summary_never_again(
+    client, session, rows, show
+):
+    rows.turns(160)
+    absorb_oldest(rows, 60)
+    path = f"/s/{session.public_id}/{show}"
+    seen, cards, waiting = [], [], [path]
+    while waiting:
+        html = page(client, waiting.pop(0), **{"HX-Request": "true"} if seen else {})
+        seen += [int(position) for position in ROW_ANCHOR.findall(html)]
+        cards += SUMMARY_CARD.findall(html)
+        waiting += [unescaped(one) for one in (*NEXT_LINK.findall(html), *GROUP_LINK.findall(html))]
+    stored = MessageRow.objects.filter(session=session, kind="message")
+    if show:
+        stored = stored.filter(died_seq__isnull=True)
+    assert cards == ["v60"]
+    assert sorted(seen) == sorted(stored.values_list("position", flat=True))
+
+
+@pytest.mark.parametrize(("turns", "passes"), [(44, 38), (52, 20), (70, 30), (70, 12), (40, 3)])
+def test_wherever_the_live_summary_stands_it_is_seen_once_and_no_gap_is_empty(client, session, rows, turns, passes):
+    rows.turns(turns)
+    absorb_oldest(rows, passes)
+    html = page(client, f"/s/{session.public_id}/")
+    assert SUMMARY_CARD.findall(html) == [f"v{passes}"]
+    for link in NEXT_LINK.findall(html):
+        assert ROW_ANCHOR.search(page(client, unescaped(link), **{"HX-Request": "true"})) or GROUP_LINK.search(
+            page(client, unescaped(link), **{"HX-Request": "true"})
+        )
+
+
+def test_a_summary_whose_pass_archived_several_groups_stands_behind_the_last_of_them(client, session, rows):
+    rows.append(user("start"), assistant("begun"))
+    for number in range(3):
+        rows.append(user(f"question {number}"), assistant(f"answer {number}"))
+    answers = [row.pk for row in rows.live() if (row.content or "").startswith("answer")]
+    rows.append(user("and now?"))
+    rows.absorb(answers)
+    html = page(client, f"/s/{session.public_id}/")
+    assert len(SUMMARY_CARD.findall(html)) == 1
+    assert html.index("question 2") < html.index('class="sum"') < html.index("and now?")
+    assert html.rindex("data-pass-item") < html.index('class="sum"')
+
+
 def test_opening_all_passes_shows_every_archived_row(client, session, rows):
     rows.turns(12)
     absorb_oldest(rows, 5)
