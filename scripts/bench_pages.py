@@ -248,10 +248,51 @@ def archive_most(session: Session) -> None:
         last_seq=session.last_seq + len(made),
         archived_rows=len(ids),
         live_rows=session.live_rows - len(ids),
+        **tokens_of_live_rows(session),
         passes_total=len(made),
         micro_passes=len(made),
     )
     session.refresh_from_db()
+    summarize(session, made[-1])
+    session.refresh_from_db()
+
+
+def tokens_of_live_rows(session: Session) -> dict[str, int]:
+    """The token counters of a session whose live rows changed."""
+    from django.db.models import Q, Sum
+
+    from sessions_app.models import MessageRow
+
+    live = MessageRow.objects.filter(session=session, died_seq=None)
+    roles = {name: Sum("tokens", filter=Q(role=name), default=0) for name in ("user", "assistant", "tool")}
+    found = live.aggregate(live=Sum("tokens", default=0), **roles)
+    return {f"{name}_tokens": tokens for name, tokens in found.items()}
+
+
+def summarize(session: Session, made_by: Any) -> None:
+    """The live summary of the newest pass, where that pass archived its rows."""
+    from sessions_app.models import MessageRow, Session, SummaryRevision
+
+    text = "## Key Decisions\n" + "".join(f"- step {number}: read `window_{number}.py`\n" for number in range(40))
+    first = MessageRow.objects.filter(archived_by=made_by).order_by("position").first()
+    if first is None:
+        raise SystemExit("the newest pass archived no row")
+    row = MessageRow.objects.create(
+        session=session,
+        position=first.position,
+        born_seq=made_by.seq,
+        kind="micro_summary",
+        role="user",
+        content=text,
+        tokens=600,
+        token_counter="o200k_base",
+        made_by=made_by,
+    )
+    SummaryRevision.objects.create(
+        session=session, number=1, kind="micro", text=text, tokens=600, compaction_pass=made_by, row=row
+    )
+    held = {"live_rows": session.live_rows + 1, "summary_rows": 1, "summary_tokens": 600}
+    Session.objects.filter(pk=session.pk).update(live_tokens=session.live_tokens + 600, **held)
 
 
 def make_listed(project: Project, sessions: int) -> None:

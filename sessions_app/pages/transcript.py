@@ -22,8 +22,9 @@ from sessions_app.pages.row_view import view_rows
 from sessions_app.pages.walk import Stretch, Walk, flow_rows, is_same_group, joined, walk_backward, walk_forward
 from sessions_app.queries.pass_places import place_of
 
-HEAD_WINDOW = 36
+HEAD_WINDOW = 32
 TAIL_WINDOW = 24
+BEFORE_SUMMARY, BEHIND_SUMMARY = 6, 2
 AROUND_BEFORE = 15
 MORE = 80
 
@@ -102,8 +103,10 @@ class TranscriptReader:
         inside = [item.key for item in self._summaries if last < item.key < first]
         if not inside:
             return [start, end]
-        before = walk_backward(self._rows, last, inside[-1], 1)
-        behind = walk_forward(self._rows, before.stretches[-1].last if before.stretches else last, first, 1)
+        before = walk_backward(self._rows, last, inside[-1], BEFORE_SUMMARY)
+        behind = walk_forward(
+            self._rows, before.stretches[-1].last if before.stretches else last, first, BEHIND_SUMMARY
+        )
         around = (*before.stretches, *behind.stretches)
         match before.has_more, behind.has_more:
             case True, True:
