@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import product
+from math import lcm
+
 from hypothesis import strategies as st
 
 from compaction.markers import OPENING
@@ -47,48 +50,74 @@ def chat(turns, words=20, with_system=True):
     return rows_of(*messages)
 
 
-TEXTS = st.sampled_from(
-    [
-        "short",
-        "a longer sentence about src/app.py and the decision to keep it",
-        "word " * 60,
-        "请把这个模块重构一下,不要修改测试",
-        "full-width ＡＢＣ and emoji 🙂🙂",
-        "a lone surrogate \ud800 here",
-        f"{OPENING} Earlier turns were compacted (typed by a person)",
-        "## Historical Task Snapshot\nnot a summary",
-        "   ",
-        "",
-        "line one\r\nline two\u2028line three",
-    ]
-)
+TEXTS = [
+    "short",
+    "a longer sentence about src/app.py and the decision to keep it",
+    "word " * 60,
+    "请把这个模块重构一下,不要修改测试",
+    "full-width ＡＢＣ and emoji 🙂🙂",
+    "a lone surrogate \ud800 here",
+    f"{OPENING} Earlier turns were compacted (typed by a person)",
+    "## Historical Task Snapshot\nnot a summary",
+    "   ",
+    "",
+    "line one\r\nline two\u2028line three",
+]
 PICTURE = ImagePart('{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}')
-CONTENTS = st.one_of(TEXTS, st.none(), st.builds(lambda text: (TextPart(text), PICTURE), TEXTS), st.just(()))
+PICTURES = [(TextPart(text), PICTURE) for text in TEXTS]
+OUTPUTS = ["output line\n" * 40, '{"exit_code": 1}' + " " * 300]
+
+
+def evenly(*kinds):
+    """All of each kind, every kind as often as any other: one choice where a choice of choices would take two."""
+    longest = lcm(*map(len, kinds))
+    return [one for kind in kinds for one in kind * (longest // len(kind))]
+
+
+# Drawing is what tests of generated transcripts spend their time on, so much is drawn at once: a call with its answer,
+# the shape of a round. What is plain comes first: examples shrink to it.
+CONTENTS = st.sampled_from(evenly(TEXTS, PICTURES, [None], [()]))
+FINAL_TEXTS = st.sampled_from(evenly(TEXTS, ["done"]))
 # What tools return: mostly text, often long, the same again now and then, sometimes with a picture.
-RESULTS = st.one_of(TEXTS, st.sampled_from(["output line\n" * 40, '{"exit_code": 1}' + " " * 300]), CONTENTS)
-CALL_IDS = st.sampled_from(["c1", "c2", "c3", " c1 ", "", None, "qwen_tc_0"])
+RESULTS = evenly(TEXTS, TEXTS, OUTPUTS, PICTURES, [None], [()])
+IDS = ["c1", "c2", "c3", " c1 ", "", None, "qwen_tc_0"]
+CALL_IDS = st.sampled_from(IDS)
+CALLS = st.sampled_from(list(product((True,) * 4 + (False,), IDS, RESULTS)))  # Whether it is answered, and with what.
+ROUND_SHAPES = st.sampled_from(
+    list(product((1, 2, 3), (False,) * 9 + (True,), (False,) * 4 + (True,)))  # Calls, with an orphan, out of order.
+)
+TURN_SHAPES = st.sampled_from(
+    list(product((1, 1, 1, 2, 3), (0, 0, 1, 1, 2, 5), (True,) * 9 + (False,)))  # Requests, rounds, with a final answer.
+)
+ONE_PROMPT = [
+    user("one prompt, many rounds"),
+    *(message for n in range(300) for message in (assistant("", call(f"r{n}")), result(f"r{n}", "output " * 5))),
+    assistant("finished"),
+]
 
 
 @st.composite
 def rounds(draw):
     """An assistant message with calls and its results: complete, torn, repeated or out of order."""
-    calls = draw(st.lists(st.builds(call, CALL_IDS), min_size=1, max_size=3))
-    answers = [result(c.id, draw(RESULTS)) for c in calls if draw(st.integers(0, 9)) > 1]
-    if draw(st.integers(0, 9)) == 0:
+    number, has_orphan, is_reversed = draw(ROUND_SHAPES)
+    calls = [draw(CALLS) for _ in range(number)]
+    answers = [result(call_id, content) for is_answered, call_id, content in calls if is_answered]
+    if has_orphan:
         answers.append(result(draw(CALL_IDS), "an orphan"))
-    if draw(st.integers(0, 4)) == 0:
+    if is_reversed:
         answers.reverse()
-    return [assistant(draw(CONTENTS), *calls), *answers]
+    return [assistant(draw(CONTENTS), *(call(call_id) for _, call_id, _ in calls)), *answers]
 
 
 @st.composite
 def turns(draw):
     """A request, some rounds, usually a final answer."""
-    messages = [user(draw(CONTENTS)) for _ in range(draw(st.sampled_from([1, 1, 1, 2, 3])))]
-    for _ in range(draw(st.sampled_from([0, 0, 1, 1, 2, 5]))):
+    requests, number, is_answered = draw(TURN_SHAPES)
+    messages = [user(draw(CONTENTS)) for _ in range(requests)]
+    for _ in range(number):
         messages += draw(rounds())
-    if draw(st.integers(0, 9)) > 0:
-        messages.append(assistant(draw(st.one_of(TEXTS, st.just("done")))))
+    if is_answered:
+        messages.append(assistant(draw(FINAL_TEXTS)))
     return messages
 
 
@@ -98,13 +127,14 @@ def transcripts(draw, min_turns=1, max_turns=12):
     messages = [system()] if draw(st.booleans()) else []
     for _ in range(draw(st.integers(min_turns, max_turns))):
         messages += draw(turns())
-    if draw(st.integers(0, 40)) == 0:
-        messages.append(user("one prompt, many rounds"))
-        for n in range(300):
-            messages += [assistant("", call(f"r{n}")), result(f"r{n}", "output " * 5)]
-        messages.append(assistant("finished"))
-    injected = {n for n, message in enumerate(messages) if message.role is Role.USER and draw(st.integers(0, 9)) == 0}
-    return rows_of(*messages, injected=injected)
+    if draw(st.integers(0, 9)) == 7:
+        messages += ONE_PROMPT
+    return rows_of(*messages, injected=draw(some_of([n for n, one in enumerate(messages) if one.role is Role.USER])))
+
+
+def some_of(places):
+    """About a fifth of them."""
+    return st.sets(st.sampled_from(places), max_size=-(-len(places) * 2 // 5))
 
 
 def with_kind(row, kind=RowKind.MICRO_SUMMARY):
