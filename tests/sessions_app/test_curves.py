@@ -1,3 +1,5 @@
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,9 +39,15 @@ def test_every_known_point_is_drawn_inside_the_box(values):
         assert 0 <= y <= 100
 
 
-@given(st.lists(shares, min_size=MAX_POINTS + 1, max_size=3 * MAX_POINTS))
-def test_thinning_keeps_the_ends_the_extremes_and_every_unknown_point(values):
-    points = points_of(values)
+def at_random(few, count, seed):
+    """Values drawn as a few, mixed with others: choosing each of a thousand by itself takes a hundred times as long."""
+    chance = random.Random(seed)
+    return [chance.choice((chance.choice(few), chance.choice(few), chance.uniform(0, 300))) for _ in range(count)]
+
+
+@given(st.lists(shares, min_size=1, max_size=20), st.integers(MAX_POINTS + 1, 3 * MAX_POINTS), st.integers(0))
+def test_thinning_keeps_the_ends_the_extremes_and_every_unknown_point(few, count, seed):
+    points = points_of(at_random(few, count, seed))
     thinned = thin_out(points)
     assert [point.seq for point in thinned] == sorted({point.seq for point in thinned})
     assert {points[0], points[-1]} <= set(thinned)
