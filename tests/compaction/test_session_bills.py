@@ -8,7 +8,7 @@ import pytest
 from compaction.cache_prices import CachePrices
 from compaction.economics import compare
 from compaction.prompt_cache import bill_measured, total_of
-from compaction.request_history import HistoryState, HistoryWalk, read_history
+from compaction.request_history import HistoryState, HistoryWalk, RowLife, read_history
 from compaction.session_bills import MOST_POINTS, BillsState, HeldPass, tell_bills
 from tests.compaction.told_sessions import OVERHEAD, Teller
 
@@ -104,12 +104,12 @@ def test_a_pass_knows_the_shares_of_the_requests_around_it(seed):
 
 
 def test_the_curve_keeps_a_bounded_number_of_points_and_its_ends():
-    teller = Teller(5)
-    for _ in range(3_000):
-        teller.at += 10
-        teller.append(False)
-        teller.append(True)
-    _, told = at_once(teller, teller.row_lives(), PRICES)
+    # Told by hand: a Teller writes every request down with all its messages, which no one asks here.
+    lives = [
+        RowLife(n + 1, n, n + 1, None, n % 60 + 1, False, False, is_reply=n % 2 == 1, at_seconds=n // 2 * 10.0)
+        for n in range(6_000)
+    ]
+    told = tell_bills(BillsState(), read_history(lives, fixed_overhead_tokens=OVERHEAD), (), PRICES)
     curve = told.state.curve
     assert MOST_POINTS // 2 <= len(curve) <= MOST_POINTS + 1
     assert (curve[0].seq, curve[-1].seq) == (told.requests[0].seq, told.requests[-1].seq)
