@@ -5,6 +5,7 @@ a run that exist. None may end in a fault of ours, and every answer has to be on
 """
 
 import os
+from functools import cache
 
 import pytest
 import schemathesis
@@ -60,9 +61,15 @@ def operations():
 def test_generated_requests_get_described_answers(method, path, mode, application, places, monkeypatch):
     monkeypatch.setattr(django_settings, "API_REQUESTS_A_MINUTE", 1_000_000)
     secret, parts = places
-    operation = schemathesis.openapi.from_asgi("/api/v1/openapi.json", application)[path][method]
+    operation = description(application)[path][method]
     for leads_somewhere in (True, False):
         ask_generated(operation, mode, secret, parts if leads_somewhere else {})
+
+
+@cache
+def description(application):
+    """Loaded once: the site writes it and schemathesis takes it to pieces, which costs more than the requests."""
+    return schemathesis.openapi.from_asgi("/api/v1/openapi.json", application)
 
 
 def ask_generated(operation, mode, secret, parts):
