@@ -18,11 +18,13 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
+from django.test import TransactionTestCase
 from hypothesis import HealthCheck
 
 from hermes_site.postgres import embedded
 from hermes_site.postgres.place import find_place
 from hermes_site.postgres.postmaster import find_postmaster, stop
+from tests.emptying import empty_tables
 
 _QUIET = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
 for _profile, _examples in (("test", 500), ("nightly", 10_000), ("quick", 40)):
@@ -47,6 +49,8 @@ def pytest_configure(config):
     # Loading the apps may have made a connection object for the database that DATABASE_URL names.
     for connection in connections.all(initialized_only=True):
         del connections[connection.alias]
+    # By this name Django clears away what a test committed.
+    TransactionTestCase._fixture_teardown = empty_tables
 
 
 def make_run_folder():
