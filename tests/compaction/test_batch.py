@@ -45,7 +45,9 @@ class Session:
         return plan_batch(self.live, self.state, self.context, now=self.now, **options)
 
     def run(self, reply=None, last_resort=None, **options):
-        plan = self.plan(**options)
+        return self.settle(self.plan(**options), reply, last_resort)
+
+    def settle(self, plan, reply=None, last_resort=None):
         if isinstance(plan, Nothing):
             return plan
         if isinstance(plan, BatchPlan):
@@ -345,7 +347,7 @@ def test_a_batch_keeps_the_laws_on_any_transcript(rows, window_tokens, protect, 
         session.micro()
     before = session.rows()
     plan = session.plan(is_manual=True)
-    record = session.run(Reply(text=GOOD, finish_reason="stop"), is_manual=True)
+    record = session.settle(plan)
     after = session.rows()
     assert violations(model_view(after).messages) == ()
     if not record.is_committed:
