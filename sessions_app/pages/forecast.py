@@ -20,9 +20,10 @@ from compaction.passes import Nothing
 from compaction.threshold import ThresholdSource
 from sessions_app import clock
 from sessions_app.mapping import state_of
-from sessions_app.models import MessageRow, Session, SessionEvent, SessionStatus, Turn
+from sessions_app.models import MessageRow, Session, SessionStatus
 from sessions_app.pages.outlook import Outlook
 from sessions_app.pages.pass_words import words_of_reason
+from sessions_app.queries.turn_tokens import tokens_after_turn
 from sessions_app.templatetags.site import clock as time_of_day
 from sessions_app.templatetags.site import number, percent
 from sessions_app.translated import translated
@@ -211,16 +212,8 @@ def pace_words(session: Session, left_tokens: int, threshold_tokens: int) -> str
 
 def growth_per_turn(session: Session) -> float | None:
     """Tokens by which the live context grew per turn, over the last finished ones; None when there are too few."""
-    turn = Turn.objects.filter(session_id=session.pk, number=session.turns_total - PACE_TURNS).first()
-    if turn is None:
-        return None
-    then = (
-        SessionEvent.objects.filter(session_id=session.pk, first_position=turn.last_position)
-        .order_by("seq")
-        .values_list("live_tokens")
-        .first()
-    )
-    return None if then is None else (session.live_tokens - then[0]) / PACE_TURNS
+    then = tokens_after_turn(session.pk, session.turns_total - PACE_TURNS)
+    return None if then is None else (session.live_tokens - then) / PACE_TURNS
 
 
 def floor_sentences(session: Session, outlook: Outlook) -> Iterator[Sentence]:

@@ -94,6 +94,8 @@ def test_no_page_of_a_session_of_tens_of_thousands_of_rows_reads_more_than_it_sh
     )
     for first in range(0, 4_000, 400):
         rows.absorb(ids[first + 1 : first + 400 : 2])
+    # Far below its threshold, so that the page also says how soon that is reached.
+    Session.objects.filter(pk=session.pk).update(window_tokens=4_000_000)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     bearer = {"Authorization": f"Bearer {issue_token(project, 'reader').secret}"}
@@ -128,6 +130,7 @@ def test_no_page_of_a_session_of_tens_of_thousands_of_rows_reads_more_than_it_sh
         read[address] = max((scanned(sql), sql) for sql in selects)
     most = {address: rows for address, rows in read.items() if rows[0] > MOST_ROWS_READ}
     assert most == {}
+    assert "steady over the last 5 turns" in reader.get(page).content.decode()
     last = reader.get(f"{page}?row=29999").content.decode()
     assert "line 29999 of a long talk" in last
 

@@ -1,0 +1,27 @@
+"""How large the live context was when a turn ended.
+
+Must not write or lock. The last row of a turn says in which event it came, and the event tells the total after it: each
+step goes along an index, where a search for the event by its rows would read all events of a session.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.db import connection
+
+_SQL: Final = """
+SELECT event.live_tokens FROM sessions_app_turn AS turn
+JOIN sessions_app_messagerow AS last ON last.session_id = turn.session_id AND last.position = turn.last_position
+JOIN sessions_app_sessionevent AS event ON event.session_id = turn.session_id AND event.seq = last.born_seq
+WHERE turn.session_id = %(session)s AND turn.number = %(number)s AND last.kind = 'message'
+ORDER BY event.seq LIMIT 1
+"""
+
+
+def tokens_after_turn(session_id: int, number: int) -> int | None:
+    """Live tokens after the last row of the turn had come; None when there is no such turn or its row is gone."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SQL, {"session": session_id, "number": number})
+        found = cursor.fetchone()
+    return None if found is None else int(found[0])
