@@ -17,6 +17,9 @@ from compaction.messages import Role, RowKind
 from sessions_app.models import MessageRow, PassKind, Session
 from sessions_app.pages.flow import Key
 
+# What a first chunk holds for each stretch that is wanted.
+CHUNK_PER_STRETCH = 12
+# A group of at least so many rows is not read to its end but measured.
 CHUNK = 400
 LARGEST_CHUNK = 800
 FLOW_KINDS = (RowKind.MESSAGE.value, RowKind.PRUNE_STUB.value)
@@ -96,7 +99,7 @@ def between(rows: QuerySet[MessageRow], first: Key, last: Key) -> QuerySet[Messa
 def walk_forward(rows: QuerySet[MessageRow], after: Key | None, before: Key | None, wanted: int) -> Walk:
     """About `wanted` stretches from `after` on; results of the last call are not cut off from it."""
     stretches: list[Stretch] = []
-    for stretch in stretches_between(rows, after, before, backwards=False):
+    for stretch in stretches_between(rows, after, before, wanted, backwards=False):
         if len(stretches) >= wanted and not (stretch.is_result and stretch.is_live):
             return Walk(tuple(stretches), True)
         stretches.append(stretch)
@@ -106,7 +109,7 @@ def walk_forward(rows: QuerySet[MessageRow], after: Key | None, before: Key | No
 def walk_backward(rows: QuerySet[MessageRow], after: Key | None, before: Key | None, wanted: int) -> Walk:
     """About `wanted` stretches before `before`, in order; it does not begin with a result whose call it left out."""
     stretches: list[Stretch] = []
-    for stretch in stretches_between(rows, after, before, backwards=True):
+    for stretch in stretches_between(rows, after, before, wanted, backwards=True):
         if len(stretches) >= wanted and not (stretches[-1].is_result and stretches[-1].is_live):
             return Walk(tuple(reversed(stretches)), True)
         stretches.append(stretch)
@@ -114,12 +117,12 @@ def walk_backward(rows: QuerySet[MessageRow], after: Key | None, before: Key | N
 
 
 def stretches_between(
-    rows: QuerySet[MessageRow], after: Key | None, before: Key | None, *, backwards: bool
+    rows: QuerySet[MessageRow], after: Key | None, before: Key | None, wanted: int, *, backwards: bool
 ) -> Iterator[Stretch]:
-    """All stretches between two keys, lazily."""
+    """All stretches between two keys, lazily. wanted: about how many of them will be asked for."""
     order = ("-position", "-id") if backwards else ("position", "id")
     held: Stretch | None = None
-    for size in chunk_sizes():
+    for size in chunk_sizes(wanted):
         chunk = [
             FlowRow(*found)
             for found in beyond(rows, after, before).order_by(*order).values_list(*FlowRow._fields)[:size]
@@ -143,9 +146,9 @@ def stretches_between(
         yield held
 
 
-def chunk_sizes() -> Iterator[int]:
+def chunk_sizes(wanted: int) -> Iterator[int]:
     """How many rows are read at a time: more and more, for who goes on walks over large groups."""
-    size = CHUNK
+    size = min(wanted * CHUNK_PER_STRETCH, CHUNK)
     while True:
         yield size
         size = min(size * 2, LARGEST_CHUNK)
