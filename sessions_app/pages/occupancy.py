@@ -90,12 +90,13 @@ def newest_threshold(found: Sequence[Total]) -> tuple[int | None, bool]:
 
 
 def read_totals(session: Session, most: int) -> list[Total]:
-    """About `most` events in order."""
-    passes = session.passes_total
-    numbers = sorted({1 + (passes - 1) * n // most for n in range(most + 1)}) if passes > most else range(1, passes + 1)
+    """About `most` events in order, and those of a third as many passes with the event before each."""
+    passes, chosen = session.passes_total, most // 3
+    is_chosen = passes > chosen
+    numbers = {1 + (passes - 1) * n // chosen for n in range(chosen + 1)} if is_chosen else range(1, passes + 1)
     asked = {"session": session.pk, "last": session.last_seq, "most": min(most, max(session.last_seq - 1, 1))}
     with connection.cursor() as cursor:
-        cursor.execute(POINTS_QUERY, asked | {"numbers": list(numbers)})
+        cursor.execute(POINTS_QUERY, asked | {"numbers": sorted(numbers)})
         found: list[Total] = cursor.fetchall()
     return found
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
+from sessions_app.rendering.pieces import piece_html
 from sessions_app.templatetags.site import can_write
 
 
@@ -28,7 +29,4 @@ class LinePage:
 
     def piece(self, name: str, **values: object) -> SafeString:
         """A part of a line that is written by a template, which sees what the page sees and `values`."""
-        template = self._context.template.engine.get_template(f"session/{name}.html")
-        with self._context.push(**values):
-            written: SafeString = template.render(self._context)
-        return written
+        return piece_html(self._context, f"session/{name}.html", **values)
