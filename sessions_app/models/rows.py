@@ -112,6 +112,12 @@ class MessageRow(models.Model):
             ),
             models.Index(fields=["session", "made_by"], name="row_made_by", condition=Q(made_by__isnull=False)),
             models.Index(fields=["session", "replaces"], name="row_replaces", condition=Q(replaces__isnull=False)),
+            # Counted on every page of a session: what no micro pass takes.
+            models.Index(
+                fields=["session", "position"],
+                name="row_live_user",
+                condition=Q(died_seq__isnull=True, kind=RowKind.MESSAGE.value, role=Role.USER.value),
+            ),
             models.Index(
                 fields=["session", "position", "id"],
                 name="row_live_summaries",

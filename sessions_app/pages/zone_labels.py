@@ -49,10 +49,10 @@ def label_of(zone: ZoneName, zones: Zones, session: Session) -> ZoneItem:
 
 
 def user_rows(session: Session, zones: Zones) -> int:
-    """The live user rows in the middle, which no micro pass takes."""
+    """The live user rows in the middle, which no micro pass takes: counted in an index of just these."""
     rows = MessageRow.objects.filter(session_id=session.pk, died_seq__isnull=True, role="user", kind="message")
     if zones.head_end is not None:
         rows = rows.filter(position__gt=zones.head_end.position)
     if zones.tail_start is not None:
         rows = rows.filter(position__lt=zones.tail_start.position)
-    return rows.values("id")[:MOST_COUNTED].count()
+    return rows.values("position")[:MOST_COUNTED].count()

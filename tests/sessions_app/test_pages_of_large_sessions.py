@@ -235,3 +235,16 @@ def test_while_a_summarizer_takes_its_time_the_turn_is_over_for_the_people_in_it
     after = Session.objects.get(pk=session.pk)
     assert after.micro_passes >= 1
     assert rows.live()[-1].content == "and its answer"
+
+
+def test_the_live_user_rows_of_a_middle_are_counted_in_an_index_of_just_these(reader, session):
+    fill(session, 20_000)
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE sessions_app_messagerow")
+    with CaptureQueriesContext(connection) as queries:
+        reader.get(f"/s/{session.public_id}/")
+    counts = [one["sql"] for one in queries.captured_queries if "COUNT(*)" in one["sql"]]
+    assert len(counts) == 1
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN {counts[0]}")
+        assert "Index Only Scan using row_live_user" in "\n".join(line for (line,) in cursor.fetchall())
