@@ -25,7 +25,7 @@ from sessions_app.queries.pass_places import place_of
 HEAD_WINDOW = 32
 TAIL_WINDOW = 24
 BEFORE_SUMMARY, BEHIND_SUMMARY = 6, 2
-AROUND_BEFORE = 15
+AROUND_BEFORE, AROUND_BEHIND = 15, 24
 MORE = 80
 
 
@@ -142,7 +142,7 @@ class TranscriptReader:
         before = walk_backward(self._rows, None, here, AROUND_BEFORE)
         start = before.stretches[0].first if before.stretches else None
         behind = before.stretches[-1].last if before.stretches else None
-        after = walk_forward(self._rows, behind, None, HEAD_WINDOW)
+        after = walk_forward(self._rows, behind, None, AROUND_BEHIND)
         stretches = merged((*before.stretches, *after.stretches))
         last = stretches[-1].last if stretches else None
         found = self._items(stretches, place, start if before.has_more else None, last if after.has_more else None)
