@@ -55,7 +55,20 @@ def defer_endpoint_test(test_id: int) -> None:
 def defer_play(play_id: int, ticket: int, wait_seconds: float) -> None:
     """Ask for the next step of a play, after a wait."""
     wait = {"seconds": wait_seconds} if wait_seconds > 0 else None
-    app.configure_task(RUN_PLAY, lock=f"play-{play_id}", schedule_in=wait).defer(play_id=play_id, ticket=ticket)
+    app.configure_task(RUN_PLAY, lock=play_lock(play_id), schedule_in=wait).defer(play_id=play_id, ticket=ticket)
+
+
+def play_lock(play_id: int) -> str:
+    """The lock under which the steps of a play are taken one after the other."""
+    return f"play-{play_id}"
+
+
+def forget_waiting_steps(play_id: int) -> None:
+    """Take back what was asked for with `defer_play` and has not begun: an earlier job of a lock holds up later ones,
+    however long it still waits."""
+    for job in app.job_manager.list_jobs(lock=play_lock(play_id), status="todo"):
+        assert job.id is not None  # It is stored.
+        app.job_manager.cancel_job_by_id(job.id, delete_job=True)
 
 
 def defer_trial(trial_id: int, project_id: int) -> None:

@@ -75,7 +75,7 @@ def read_play(session: Session) -> PlayBar | None:
 
 
 def bar_of(play: Play) -> PlayBar:
-    """What is shown of a play, which comes with its session, the recorded one and the projects of both."""
+    """What is shown of a play, which comes with its session."""
     total = play.steps_total
     is_late = play.status == PlayStatus.RUNNING and play.next_at is not None and play.next_at + LATE < timezone.now()
     progress_pct = round(100 * play.steps_done / total, 1) if total else None

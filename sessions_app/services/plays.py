@@ -15,7 +15,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from compaction.storable import storable_text
-from sessions_app.deferring import defer_play
+from sessions_app.deferring import defer_play, forget_waiting_steps
 from sessions_app.models import Play, PlayStatus, Project, Session
 from sessions_app.services.lifecycle import create_session
 
@@ -138,7 +138,10 @@ def _changed(play_id: int, change: Callable[[Play], bool]) -> bool:
     """Change a play that is not over, under its lock."""
     with transaction.atomic():
         play = Play.objects.select_for_update().filter(pk=play_id).first()
-        if play is None or play.is_over or not change(play):
+        if play is None or play.is_over:
+            return False
+        forget_waiting_steps(play_id)
+        if not change(play):
             return False
         play.save(update_fields=["status", "rate", "ticket", "next_at", "finished_at", "error"])
     return True

@@ -2,9 +2,11 @@
 
 import asyncio
 import zipfile
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import OperationalError, connection
+from django.utils import timezone
 from procrastinate.contrib.django import app
 from row_builder import NewMessage, RowBuilder, assistant, call, result, user
 
@@ -18,11 +20,14 @@ from sessions_app.pages.imports import read_import
 from sessions_app.queries.calls import totals_of_session
 from sessions_app.queries.totals import counted, recounted
 from sessions_app.services.imports import UploadedFile, cancel_import, request_import
+from sessions_app.services.plays import PlaySource, change_rate, request_play
 from sessions_app.services.replays import request_replay
 from sessions_app.summarizers import operator_rules
 from tests.compaction.loopback import completion, serving
+from tests.patience import attempts
 
 pytestmark = pytest.mark.django_db(transaction=True)
+FIRST = datetime(2026, 3, 1, 9, tzinfo=UTC)
 POLICY = {"compression": {"micro_compact": True, "threshold_floor": "off", "threshold": 0.5}}
 
 
@@ -73,6 +78,23 @@ def talked(rows):
         rows.append(user(f"question {number}"), call(name), result(name, f"line of {name} " * 120), assistant("done"))
         services.finish_turn(rows.session_id)
     return rows
+
+
+def test_a_play_that_is_made_faster_does_not_wait_for_the_end_of_its_old_pause(talked):
+    for row in MessageRow.objects.filter(session_id=talked.session_id):
+        MessageRow.objects.filter(pk=row.pk).update(at=FIRST + timedelta(seconds=25 * row.position))
+    recorded = Session.objects.get(pk=talked.session_id)
+    play = request_play(recorded.project, PlaySource("A talk", recorded), 1.0, "A talk (played)")
+    work_once()
+    play.refresh_from_db()
+    assert play.steps_done == 1 and play.next_at > timezone.now() + timedelta(seconds=15)
+    assert change_rate(play.pk, 1_000.0)
+    for _ in attempts("the play did not go on"):
+        work_once()
+        play.refresh_from_db()
+        if play.steps_done > 1:
+            break
+    assert play.steps_done > 1
 
 
 def test_a_worker_makes_the_passes_that_finished_turns_wait_for(talked):

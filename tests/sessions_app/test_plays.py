@@ -166,6 +166,20 @@ def test_another_speed_holds_from_now_on_and_shortens_the_wait_that_is_left(proj
     assert texts(play.session_id) == before
 
 
+def test_what_a_play_asked_for_before_is_taken_back_when_it_is_changed(project, recorded):
+    """An earlier job of a lock holds up later ones, however long it still waits."""
+    play = begin(project, recorded, rate=1.0)
+    run_play(play.pk, play.ticket, COUNTER)
+    waiting = ProcrastinateJob.objects.filter(task_name=deferring.RUN_PLAY, status="todo", args__play_id=play.pk)
+    for change, left in ((lambda: change_rate(play.pk, 5.0), 1), (lambda: pause_play(play.pk), 0)):
+        assert change()
+        play.refresh_from_db()
+        assert [job.args["ticket"] for job in waiting.all()] == [play.ticket] * left
+    assert resume_play(play.pk)
+    play.refresh_from_db()
+    assert [job.args["ticket"] for job in waiting.all()] == [play.ticket]
+
+
 def test_a_paused_play_stays_paused_at_another_speed_and_one_that_is_over_keeps_its_own(project, recorded):
     play = begin(project, recorded, rate=1.0)
     pause_play(play.pk)
