@@ -1,7 +1,8 @@
 """How large the live context was when a turn ended.
 
-Must not write or lock. The last row of a turn says in which event it came, and the event tells the total after it: each
-step goes along an index, where a search for the event by its rows would read all events of a session.
+Must not write or lock. The last row of a turn says in which event it was born (one that an undo brought back: born
+first), and the event tells the total after it. Each step goes along an index, where a search for the event by its rows
+would read all events of a session. Rows of a branch were born together, in no event of their own: there it is unknown.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from django.db import connection
 _SQL: Final = """
 SELECT event.live_tokens FROM sessions_app_turn AS turn
 JOIN sessions_app_messagerow AS last ON last.session_id = turn.session_id AND last.position = turn.last_position
-JOIN sessions_app_sessionevent AS event ON event.session_id = turn.session_id AND event.seq = last.born_seq
+JOIN sessions_app_sessionevent AS event ON event.session_id = turn.session_id AND event.seq = LEAST(last.born_seq,
+    (SELECT min(life.born_seq) FROM sessions_app_rowlifetime AS life
+        WHERE life.session_id = last.session_id AND life.row_id = last.id))
 WHERE turn.session_id = %(session)s AND turn.number = %(number)s AND last.kind = 'message'
+    AND event.first_position = turn.last_position
 ORDER BY event.seq LIMIT 1
 """
 
