@@ -15,13 +15,20 @@ MARKED_PASSES = 36
 
 @dataclass(frozen=True, slots=True)
 class SessionSide:
-    """passes: the newest ones, newest first."""
+    """passes: the newest ones, newest first. marked_passes: how many the chart marks; unmarked_passes: the others."""
 
     chart: OccupancyChart
     passes: tuple[CompactionPass, ...]
+    marked_passes: int
+    unmarked_passes: int
 
 
 def read_side(session: Session) -> SessionSide:
     """The column as the session is now."""
     newest = list(light_passes(session.pk).order_by("-number")[:MARKED_PASSES]) if session.passes_total else []
-    return SessionSide(read_small_chart(session, newest[::-1]), tuple(newest[:LISTED_PASSES]))
+    return SessionSide(
+        chart=read_small_chart(session, newest[::-1]),
+        passes=tuple(newest[:LISTED_PASSES]),
+        marked_passes=len(newest),
+        unmarked_passes=max(session.passes_total - len(newest), 0),
+    )
