@@ -2,7 +2,8 @@
 
 Truncating makes new files for all tables and their indexes, and the types and permissions that go with them have to be
 written again: per test some fifty times the work of deleting the few rows there are. What holds still holds: whoever is
-in the middle of a transaction is waited for, no row is left, sequences go on.
+in the middle of a transaction is waited for, no row of the site is left (the queue keeps its jobs, as with Django), and
+sequences go on.
 """
 
 from functools import cache

@@ -8,15 +8,15 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 
+from sessions_app.lines.line_page import LinePage
 from sessions_app.pages.row_view import CallView, ResultView
 from sessions_app.rendering.addresses import row_address
-from sessions_app.rendering.line_page import LinePage
-from sessions_app.templatetags.site import number
+from sessions_app.templatetags.site import icon, number
 
 _CALLS: Final = '<ul class="calls">\n{}</ul>\n'
 _CALL: Final = (
-    '<li{}><details>\n<summary class="call"><span class="fn-cell"><svg class="i tri" aria-hidden="true">'
-    '<use href="#i-tri"/></svg> <span class="fn">{}</span></span><span class="arg">{}</span><span class="res">{}</span>'
+    '<li{}><details>\n<summary class="call"><span class="fn-cell">{} <span class="fn">{}</span></span>'
+    '<span class="arg">{}</span><span class="res">{}</span>'
     "</summary>\n{}{}</details></li>"
 )
 _PLACE: Final = ' id="r{}"'
@@ -39,6 +39,7 @@ def _call_html(page: LinePage, call: CallView) -> SafeString:
     return format_html(
         _CALL,
         "" if result is None else format_html(_PLACE, result.position),
+        icon("tri", "tri"),
         call.name or "?",
         call.line,
         format_html(_NO_RESULT, gettext("no result")) if result is None else _size_words(result),

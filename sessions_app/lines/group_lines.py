@@ -8,14 +8,14 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 
+from sessions_app.lines.line_page import LinePage
+from sessions_app.lines.row_lines import key_text, place_html
 from sessions_app.models import CompactionPass, PassKind
 from sessions_app.pages.flow import GroupItem
 from sessions_app.pages.pass_words import icon_of, kind_words
 from sessions_app.pages.replay_steps import first_step
 from sessions_app.punctuation import comma
 from sessions_app.rendering.addresses import session_address, step_address
-from sessions_app.rendering.line_page import LinePage
-from sessions_app.rendering.row_lines import joined, place_html
 from sessions_app.templatetags.site import clock, icon, number
 
 _GROUP: Final = (
@@ -82,8 +82,8 @@ def _later_html(page: LinePage, item: GroupItem) -> SafeString:
         _LATER,
         session_address("group_rows", page.public_id),
         which,
-        joined(item.first),
-        joined(item.last),
+        key_text(item.first),
+        key_text(item.last),
         item.first[0],
         gettext("show the rows"),
     )

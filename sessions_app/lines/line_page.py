@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
-from sessions_app.rendering.pieces import piece_html
+from sessions_app.lines.pieces import piece_html
 from sessions_app.templatetags.site import can_write
 
 

@@ -10,11 +10,11 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext
 
+from sessions_app.lines.call_lines import calls_html
+from sessions_app.lines.line_page import LinePage
 from sessions_app.pages.flow import GroupItem, Key, RowItem
 from sessions_app.pages.row_view import RowView
 from sessions_app.rendering.addresses import row_address, session_address
-from sessions_app.rendering.call_lines import calls_html
-from sessions_app.rendering.line_page import LinePage
 from sessions_app.templatetags.site import number
 
 _ITEM: Final = '<div class="item z-{}{}" id="item-{}" {}>\n{}{}</div>'
@@ -45,10 +45,10 @@ def item_html(page: LinePage, item: RowItem) -> SafeString:
 def place_html(item: RowItem | GroupItem) -> SafeString:
     """Where an item stands, for scripts: its position, its key and the key behind it."""
     end = item.last if isinstance(item, GroupItem) else item.end_key
-    return format_html(_PLACE, item.key[0], joined(item.key), joined(end))
+    return format_html(_PLACE, item.key[0], key_text(item.key), key_text(end))
 
 
-def joined(key: Key) -> str:
+def key_text(key: Key) -> str:
     """A key as addresses and scripts write it."""
     return f"{key[0]}-{key[1]}"
 

@@ -10,12 +10,12 @@ from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.utils.translation import gettext
 
+from sessions_app.lines.pieces import piece_html
 from sessions_app.models import SessionStatus
 from sessions_app.pages.session_list import PassCounts, SessionLine
 from sessions_app.punctuation import comma
 from sessions_app.rendering.addresses import session_address
 from sessions_app.rendering.curve import Sparkline
-from sessions_app.rendering.pieces import piece_html
 from sessions_app.templatetags.site import ago, bar_width, icon, number, one_decimal, percent, source_name
 
 TITLE_CHARS, OPENING_CHARS = 120, 90

@@ -105,6 +105,11 @@ class SummaryItem:
 
     kind = "summary"
 
+    @property
+    def is_behind_rows(self) -> bool:
+        """Whether it stands behind the rows it was made of, and not at its own place."""
+        return self.key[1] == BEHIND_ALL_IDS
+
 
 @dataclass(frozen=True, slots=True)
 class GapItem:

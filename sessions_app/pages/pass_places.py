@@ -58,20 +58,23 @@ def silent_passes(session: Session, windows: Sequence[Window]) -> list[PlacedPas
     most `MOST_SILENT`."""
     if not session.passes_total or not windows:
         return []
-    wanted = reduce(or_, (_within(window) for window in windows))
-    passes = light_passes(session.pk).filter(wanted, place_position__isnull=False)
+    passes = light_passes(session.pk).filter(place_position__isnull=False)
+    if not any(window.lower is None and window.upper is None for window in windows):
+        passes = passes.filter(reduce(or_, (_within(window) for window in windows)))
     newest = list(passes.order_by("-number")[:MOST_SILENT])
     return [PlacedPass(one, own_place(one)) for one in reversed(newest)]
 
 
 def _within(window: Window) -> Q:
-    """What `Window.holds` says, for places in the database."""
+    """What `Window.holds` says, for places in the database. The bounds on the position alone lead along the index."""
     lower, upper = window.lower, window.upper
     found = Q()
     if lower is not None:
-        found &= Q(place_position__gt=lower[0]) | Q(place_position=lower[0], place_id__gt=lower[1])
+        found &= Q(place_position__gte=lower[0])
+        found &= Q(place_position__gt=lower[0]) | Q(place_id__gt=lower[1])
     if upper is not None:
-        found &= Q(place_position__lt=upper[0]) | Q(place_position=upper[0], place_id__lte=upper[1])
+        found &= Q(place_position__lte=upper[0])
+        found &= Q(place_position__lt=upper[0]) | Q(place_id__lte=upper[1])
     return found
 
 

@@ -107,7 +107,8 @@ class TranscriptReader:
         behind = walk_forward(
             self._rows, before.stretches[-1].last if before.stretches else last, first, BEHIND_SUMMARY
         )
-        around = (*before.stretches, *behind.stretches)
+        # A defrag's summary stands within the group of an earlier pass.
+        around = merged((*before.stretches, *behind.stretches))
         match before.has_more, behind.has_more:
             case True, True:
                 return [start, around, end]
@@ -146,7 +147,7 @@ class TranscriptReader:
         stretches = merged((*before.stretches, *after.stretches))
         last = stretches[-1].last if stretches else None
         found = self._items(stretches, place, start if before.has_more else None, last if after.has_more else None)
-        items: list[Item] = [*found]
+        items: list[Item] = [*self._with_wanted_summary(found, position)]
         if before.has_more and start is not None:
             items.insert(0, gap(None, start))
         if after.has_more and last is not None:
@@ -257,6 +258,16 @@ class TranscriptReader:
                 items.insert(index, item)
         return items
 
+    def _with_wanted_summary(self, items: list[StandingItem], position: int) -> list[StandingItem]:
+        """A live summary at the row that was gone to is in sight, even where its card stands far behind."""
+        for item in self._summaries:
+            groups = [
+                i for i, one in enumerate(items) if isinstance(one, GroupItem) and is_by(one, item.row.made_by_id)
+            ]
+            if item.row.position == position and item not in items and groups:
+                items.insert(groups[-1] + 1, item)
+        return items
+
     @cached_property
     def _summaries(self) -> list[SummaryItem]:
         """The cards of the session's live summaries; among archived rows alone there are none."""
@@ -298,3 +309,7 @@ def gap(after: Key | None, before: Key | None, last_position: int | None = None)
 
 def holds(item: GroupItem, position: int | None) -> bool:
     return position is not None and item.first[0] <= position <= item.last[0]
+
+
+def is_by(item: GroupItem, pass_id: int | None) -> bool:
+    return item.made_by is not None and item.made_by.pk == pass_id

@@ -7,11 +7,11 @@ from typing import Any
 from django import template
 from django.utils.safestring import SafeString
 
+from sessions_app.lines.group_lines import group_html
+from sessions_app.lines.line_page import LinePage
+from sessions_app.lines.row_lines import item_html, row_html
 from sessions_app.pages.flow import GroupItem, RowItem
 from sessions_app.pages.row_view import RowView
-from sessions_app.rendering.group_lines import group_html
-from sessions_app.rendering.line_page import LinePage
-from sessions_app.rendering.row_lines import item_html, row_html
 
 register = template.Library()
 

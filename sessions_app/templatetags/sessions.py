@@ -7,8 +7,8 @@ from typing import Any
 from django import template
 from django.utils.safestring import SafeString
 
+from sessions_app.lines.session_lines import session_line_html
 from sessions_app.pages.session_list import SessionLine
-from sessions_app.rendering.session_lines import session_line_html
 
 register = template.Library()
 

@@ -80,6 +80,14 @@ class RowBuilder:
         edit, record = self.absorbing(row_ids, text)
         return self.commit(edit, record, revision, state)
 
+    def defrag(self, text):
+        """A pass that rewrites the rolling summary where it stands."""
+        before = self.live_micro()
+        message = Message(Role.ASSISTANT, text)
+        new = NewRow(RowKind.MICRO_SUMMARY, before.position, message, row_tokens(message, COUNTER))
+        edit = Edit((), (before.pk,), (new,))
+        return self.commit(edit, PassRecord(PassKind.DEFRAG, Outcome.DEFRAG, edit=edit, summary_after=text))
+
     def commit(self, edit, record, revision=None, state=None):
         return services.archive_and_compact(
             self.session_id,

@@ -116,6 +116,27 @@ def test_wherever_the_live_summary_stands_it_is_seen_once_and_no_gap_is_empty(cl
         )
 
 
+def test_after_a_defrag_the_newest_group_is_whole_and_the_summary_stands_behind_it(client, session, rows):
+    rows.turns(160)
+    absorb_oldest(rows, 60)
+    micro = rows.live_micro()
+    newest = MessageRow.objects.filter(session=session, archived_by__number=60, kind="message").order_by("position")
+    rows.defrag("## Key Decisions\n- all of it, shorter")
+    assert rows.live_micro().pk != micro.pk and rows.live_micro().position == newest[0].position
+    html = page(client, f"/s/{session.public_id}/")
+    assert html.count('id="p60"') == 1 and f"archived {newest.count()} row" in html
+    assert html.index('id="p60"') < html.index('class="sum"')
+
+
+def test_a_row_at_which_a_batch_summary_stands_is_shown_with_the_card(client, session, rows):
+    rows.append(user("start"), assistant("begun"))
+    for number in range(60):
+        rows.append(user(f"question {number}"), assistant(f"answer {number}"))
+    rows.absorb([row.pk for row in rows.live() if (row.content or "").startswith("answer")])
+    html = page(client, f"/s/{session.public_id}/?row={rows.live_micro().position}")
+    assert len(SUMMARY_CARD.findall(html)) == 1
+
+
 def test_a_summary_whose_pass_archived_several_groups_stands_behind_the_last_of_them(client, session, rows):
     rows.append(user("start"), assistant("begun"))
     for number in range(3):
