@@ -111,8 +111,7 @@ def change_rate(play_id: int, rate: float) -> bool:
         left_seconds = _seconds_left(play) * play.rate / rate
         play.rate = rate
         if play.status == PlayStatus.RUNNING:
-            play.ticket, play.next_at = play.ticket + 1, in_seconds(left_seconds)
-            defer_play(play.pk, play.ticket, left_seconds)
+            _ask_anew(play, left_seconds)
         return True
 
     return _changed(play_id, change)
@@ -138,10 +137,7 @@ def _changed(play_id: int, change: Callable[[Play], bool]) -> bool:
     """Change a play that is not over, under its lock."""
     with transaction.atomic():
         play = Play.objects.select_for_update().filter(pk=play_id).first()
-        if play is None or play.is_over:
-            return False
-        forget_waiting_steps(play_id)
-        if not change(play):
+        if play is None or play.is_over or not change(play):
             return False
         play.save(update_fields=["status", "rate", "ticket", "next_at", "finished_at", "error"])
     return True
@@ -150,13 +146,14 @@ def _changed(play_id: int, change: Callable[[Play], bool]) -> bool:
 def _pause(play: Play) -> bool:
     if play.status != PlayStatus.RUNNING:
         return False
-    play.status, play.ticket, play.next_at = PlayStatus.PAUSED, play.ticket + 1, None
+    play.status, play.next_at = PlayStatus.PAUSED, None
+    _take_back(play)
     return True
 
 
 def _resume(play: Play) -> bool:
-    play.status, play.ticket, play.next_at = PlayStatus.RUNNING, play.ticket + 1, timezone.now()
-    defer_play(play.pk, play.ticket, 0)
+    play.status = PlayStatus.RUNNING
+    _ask_anew(play, 0)
     return True
 
 
@@ -166,4 +163,18 @@ def _cancel(play: Play) -> bool:
 
 
 def _end(play: Play, status: PlayStatus) -> None:
-    play.status, play.ticket, play.next_at, play.finished_at = status, play.ticket + 1, None, timezone.now()
+    play.status, play.next_at, play.finished_at = status, None, timezone.now()
+    _take_back(play)
+
+
+def _ask_anew(play: Play, wait_seconds: float) -> None:
+    """Ask for the next step after a wait, instead of what was asked for before."""
+    _take_back(play)
+    play.next_at = in_seconds(wait_seconds)
+    defer_play(play.pk, play.ticket, wait_seconds)
+
+
+def _take_back(play: Play) -> None:
+    """Let what was asked for so far be void: jobs that wait are forgotten, one that runs holds an old ticket."""
+    forget_waiting_steps(play.pk)
+    play.ticket += 1
