@@ -16,6 +16,7 @@ from compaction.messages import Row, RowKey
 from compaction.state import CompactionState
 from sessions_app.mapping import OutlineColumns, StoredOutline, outline_of, row_from_columns, state_of
 from sessions_app.models import Session
+from sessions_app.queries.chunk_sizes import chunk_sizes
 from sessions_app.queries.live_chunks import NEWEST_CHUNK, LiveChunks, Opening
 
 SECOND_CHUNK: Final = 64
@@ -62,7 +63,7 @@ class StoredTranscript:
         yield from _from_key(self._forward_from(position or 0), start)
 
     def _forward_from(self, position: int) -> Iterator[Row]:
-        for chunk in _chunk_sizes(SECOND_CHUNK):
+        for chunk in chunk_sizes(SECOND_CHUNK, LARGEST_CHUNK):
             found = self._chunks.from_position(position, chunk)
             yield from map(row_from_columns, found)
             if len(found) < chunk:
@@ -74,7 +75,7 @@ class StoredTranscript:
         found: Sequence[OutlineColumns] = self._open().newest
         yield from map(outline_of, found)
         wanted = NEWEST_CHUNK
-        for chunk in _chunk_sizes(SECOND_OUTLINES):
+        for chunk in chunk_sizes(SECOND_OUTLINES, LARGEST_CHUNK):
             if len(found) < wanted:
                 return
             found, wanted = self._chunks.before_position(found[-1].position, chunk), chunk
@@ -94,11 +95,3 @@ class StoredTranscript:
 def _from_key(rows: Iterator[Row], start: RowKey | None) -> Iterator[Row]:
     """`rows`, which are in order, from the first one at or after `start`."""
     return rows if start is None else dropwhile(lambda row: row.key < start, rows)
-
-
-def _chunk_sizes(second: int) -> Iterator[int]:
-    """How many rows the second statement reads, the third and so on."""
-    chunk = second
-    while True:
-        yield chunk
-        chunk = min(chunk * 2, LARGEST_CHUNK)

@@ -16,6 +16,7 @@ from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from compaction.messages import Role, RowKind
 from sessions_app.models import MessageRow, PassKind, Session
 from sessions_app.pages.flow import Key
+from sessions_app.queries.chunk_sizes import chunk_sizes
 
 # What a first chunk holds for each stretch that is wanted.
 CHUNK_PER_STRETCH = 12
@@ -122,7 +123,7 @@ def stretches_between(
     """All stretches between two keys, lazily. wanted: about how many of them will be asked for."""
     order = ("-position", "-id") if backwards else ("position", "id")
     held: Stretch | None = None
-    for size in chunk_sizes(wanted):
+    for size in chunk_sizes(min(wanted * CHUNK_PER_STRETCH, CHUNK), LARGEST_CHUNK):
         chunk = [
             FlowRow(*found)
             for found in beyond(rows, after, before).order_by(*order).values_list(*FlowRow._fields)[:size]
@@ -144,14 +145,6 @@ def stretches_between(
         after, before = (after, last) if backwards else (last, before)
     if held is not None:
         yield held
-
-
-def chunk_sizes(wanted: int) -> Iterator[int]:
-    """How many rows are read at a time: more and more, for who goes on walks over large groups."""
-    size = min(wanted * CHUNK_PER_STRETCH, CHUNK)
-    while True:
-        yield size
-        size = min(size * 2, LARGEST_CHUNK)
 
 
 def fate_of(row: FlowRow) -> tuple[bool, int | None]:
