@@ -12,12 +12,13 @@ from typing import Final
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from compaction.messages import RowKey, RowKind
-from sessions_app.models import MessageRow, Session
+from compaction.messages import RowKey
+from sessions_app.models import Session
 from sessions_app.pages.found_rows import HitRow, find_parameters, read_hit_rows
 from sessions_app.pages.row_view import SHOWN_CHARS
 from sessions_app.queries.bounded import TookTooLong, bounded_reads
 from sessions_app.queries.found_rows import HitPlace, hit_at
+from sessions_app.queries.moments import live_summaries
 from sessions_app.search.query import SearchQuery, read_query
 
 FIND_MS: Final = 3_000
@@ -62,7 +63,7 @@ def read_find(session: Session, words: str, position: int | None) -> FindBar | N
         return FindBar(words, query.problem_text)
     try:
         with bounded_reads(FIND_MS):
-            place = hit_at(query, session.pk, live_summaries(session), position)
+            place = hit_at(query, session.pk, list(live_summaries(session).values_list("id", flat=True)), position)
     except TookTooLong:
         return FindBar(words, gettext("This took too long and was stopped. A rarer word is found faster."))
     return bar_of(session, query, place)
@@ -92,12 +93,3 @@ def full_text_address(session: Session, hit: HitRow | None) -> str:
         return ""
     first = hit.text_char - BEFORE_CHARS
     return f"{reverse('row_text', args=[session.public_id, hit.row_id])}?first={first}"
-
-
-def live_summaries(session: Session) -> list[int]:
-    """Ids of the live summary rows; there are few."""
-    if not session.summary_rows:
-        return []
-    kinds = [kind.value for kind in RowKind if kind.is_summary]
-    rows = MessageRow.objects.filter(session_id=session.pk, died_seq__isnull=True, kind__in=kinds)
-    return list(rows.values_list("id", flat=True))

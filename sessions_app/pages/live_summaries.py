@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from django.db.models import OuterRef, Subquery
 
-from compaction.messages import RowKind
-from sessions_app.models import CompactionPass, MessageRow, Session, SummaryRevision
+from sessions_app.models import CompactionPass, Session, SummaryRevision
 from sessions_app.pages.flow import BEHIND_ALL_IDS, Key, SummaryItem
 from sessions_app.pages.outlook import Outlook
 from sessions_app.pages.pass_places import light_passes
 from sessions_app.pages.row_source import SourceRow, read_rows
 from sessions_app.pages.walk import flow_rows
-
-_SUMMARY_KINDS = tuple(kind.value for kind in RowKind if kind.is_summary)
+from sessions_app.queries.moments import live_summaries
 
 
 def read_summary_items(session: Session, outlook: Outlook) -> list[SummaryItem]:
     """The cards of the live summaries in order; there are few."""
-    rows = _live_summaries(session) if session.summary_rows else []
+    rows = read_rows(live_summaries(session))
     makers, revisions = _makers(session, rows), _revisions(session, rows)
     # Once batch and micro passes have both archived rows, this counter no longer tells whose they are.
     stands_for = session.archived_rows if not session.batch_passes else None
@@ -37,11 +35,6 @@ def read_summary_items(session: Session, outlook: Outlook) -> list[SummaryItem]:
         for row in rows
     ]
     return sorted(items, key=lambda item: item.key)
-
-
-def _live_summaries(session: Session) -> list[SourceRow]:
-    rows = MessageRow.objects.filter(session_id=session.pk, died_seq__isnull=True, kind__in=_SUMMARY_KINDS)
-    return read_rows(rows.order_by("position", "id"))
 
 
 def _makers(session: Session, rows: list[SourceRow]) -> dict[int | None, CompactionPass]:

@@ -7,10 +7,11 @@ from typing import Final
 from django.db import connection
 from django.db.models import QuerySet
 
-from compaction.messages import Row
+from compaction.messages import Row, RowKind
 from sessions_app.mapping import ROW_COLUMNS, RowColumns, row_from_columns
-from sessions_app.models import MessageRow
+from sessions_app.models import MessageRow, Session
 
+SUMMARY_KINDS: Final = tuple(kind.value for kind in RowKind if kind.is_summary)
 # Rows that live in their present interval, and rows that lived in one that an undo ended. `=` on the session and a
 # bound on the event in both halves, so that either is read by an index.
 AS_OF_SQL: Final = """
@@ -40,6 +41,11 @@ def row_ids_as_of(session_id: int, seq: int) -> tuple[int, ...]:
     """Ids of the live rows right after event `seq`, in order."""
     found = MessageRow.objects.raw(as_of_sql(("id", "position")), {"session": session_id, "seq": seq})
     return tuple(row.pk for row in found)
+
+
+def live_summaries(session: Session) -> QuerySet[MessageRow]:
+    """The live summary rows of a session, in order; there are few."""
+    return live_rows(session.pk).filter(kind__in=SUMMARY_KINDS) if session.summary_rows else MessageRow.objects.none()
 
 
 def live_rows(session_id: int) -> QuerySet[MessageRow]:
