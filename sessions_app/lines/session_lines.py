@@ -16,7 +16,7 @@ from sessions_app.pages.session_list import PassCounts, SessionLine
 from sessions_app.punctuation import comma
 from sessions_app.rendering.addresses import session_address
 from sessions_app.rendering.curve import Sparkline
-from sessions_app.templatetags.site import ago, bar_width, icon, number, one_decimal, percent, source_name
+from sessions_app.templatetags.site import ago, icon, number, one_decimal, percent, source_name
 
 TITLE_CHARS, OPENING_CHARS = 120, 90
 _LINE: Final = (
@@ -104,7 +104,12 @@ def _occupancy_html(line: SessionLine) -> SafeString:
         return format_html(_OCCUPANCY_UNKNOWN, gettext("occupancy unknown"))
     words = gettext("%(share)s of threshold") % {"share": percent(share)}
     hot, bad = (" hot", " bad") if line.is_hot else ("", "")
-    return format_html(_OCCUPANCY, words, hot, bar_width(share), bad, one_decimal(share))
+    return format_html(_OCCUPANCY, words, hot, _bar_width(share), bad, one_decimal(share))
+
+
+def _bar_width(share_pct: float) -> float:
+    """Of the bar's filling: the threshold stands at 80 of 92 pixels."""
+    return round(min(share_pct * 0.8, 92), 1)
 
 
 def _spark_html(spark: Sparkline | None) -> SafeString:

@@ -22,6 +22,7 @@ from sessions_app.pages.replay_edit import EditView, read_edit
 from sessions_app.pages.replay_steps import StepLabel, StepName, first_step, step_labels, step_names
 from sessions_app.pages.summary_text import unframed
 from sessions_app.punctuation import colon
+from sessions_app.rendering.addresses import step_address
 from sessions_app.rendering.curve import Curve, Point, draw_curve, thin_out
 from sessions_app.rendering.rail import Mark, lay_out
 from sessions_app.rendering.word_diff import WordDiff, compare_words
@@ -105,7 +106,7 @@ def read_recorded(session: Session, made_by: CompactionPass, step_number: int, *
     passes = CompactionPass.objects.filter(session_id=session.pk)
 
     def address(number: int, step: int) -> str:
-        return reverse("replay", args=[session.public_id, number, step])
+        return step_address(session.public_id, number, step)
 
     around = Around(made_by, passes, address, reverse("session", args=[session.public_id]))
     return page_of(session, None, made_by, step_number, around, session_scrubber(session, made_by), show_all)
@@ -247,7 +248,7 @@ def session_scrubber(session: Session, made_by: CompactionPass | None) -> Scrubb
         mark_of(
             one,
             curve.left_pct(one.seq),
-            reverse("replay", args=[session.public_id, one.number, first_step(one)]),
+            step_address(session.public_id, one.number, first_step(one)),
             0 if made_by is None else made_by.number,
         )
         for one in read_marked_passes(session)

@@ -261,10 +261,11 @@ class TranscriptReader:
     def _with_wanted_summary(self, items: list[StandingItem], position: int) -> list[StandingItem]:
         """A live summary at the row that was gone to is in sight, even where its card stands far behind."""
         for item in self._summaries:
-            groups = [
-                i for i, one in enumerate(items) if isinstance(one, GroupItem) and is_by(one, item.row.made_by_id)
-            ]
-            if item.row.position == position and item not in items and groups:
+            if item.row.position != position or item in items:
+                continue
+            made_by = item.row.made_by_id
+            groups = [i for i, one in enumerate(items) if isinstance(one, GroupItem) and is_by(one, made_by)]
+            if groups:
                 items.insert(groups[-1] + 1, item)
         return items
 

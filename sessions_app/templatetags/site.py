@@ -152,12 +152,6 @@ def plain(value: int | None) -> str:
 
 
 @register.filter
-def bar_width(pct: float) -> float:
-    """Width of an occupancy bar's filling: the threshold stands at 80 of 92 pixels."""
-    return round(min(pct * 0.8, 92), 1)
-
-
-@register.filter
 def duration_ms(value: int | None) -> str:
     """A duration given in milliseconds as people say it: 120 ms, 4.1 s, 3 m 12 s, 1 h 5 m; None is a dash."""
     if value is None:
