@@ -237,6 +237,7 @@ def messages(rows: int) -> Iterator[Any]:
 def archive_most(session: Session) -> None:
     """Passes over all but the last rows, stored as a source would tell of them."""
     from sessions_app.models import CompactionPass, MessageRow, Session
+    from sessions_app.queries.totals import recounted
 
     rows = MessageRow.objects.filter(session=session).order_by("position")
     ids = list(rows.values_list("id", flat=True))[1:-200]
@@ -259,34 +260,19 @@ def archive_most(session: Session) -> None:
     CompactionPass.objects.bulk_create(made, 1_000)
     for one, group in zip(made, groups, strict=True):
         MessageRow.objects.filter(id__in=group).update(died_seq=one.seq, archived_by=one)
+    summarize(session, made[-1])
     Session.objects.filter(pk=session.pk).update(
         last_seq=session.last_seq + len(made),
-        archived_rows=len(ids),
-        live_rows=session.live_rows - len(ids),
-        **tokens_of_live_rows(session),
         passes_total=len(made),
         micro_passes=len(made),
+        **recounted(session.pk),
     )
     session.refresh_from_db()
-    summarize(session, made[-1])
-    session.refresh_from_db()
-
-
-def tokens_of_live_rows(session: Session) -> dict[str, int]:
-    """The token counters of a session whose live rows changed."""
-    from django.db.models import Q, Sum
-
-    from sessions_app.models import MessageRow
-
-    live = MessageRow.objects.filter(session=session, died_seq=None)
-    roles = {name: Sum("tokens", filter=Q(role=name), default=0) for name in ("user", "assistant", "tool")}
-    found = live.aggregate(live=Sum("tokens", default=0), **roles)
-    return {f"{name}_tokens": tokens for name, tokens in found.items()}
 
 
 def summarize(session: Session, made_by: Any) -> None:
     """The live summary of the newest pass, where that pass archived its rows."""
-    from sessions_app.models import MessageRow, Session, SummaryRevision
+    from sessions_app.models import MessageRow, SummaryRevision
 
     text = "## Key Decisions\n" + "".join(f"- step {number}: read `window_{number}.py`\n" for number in range(40))
     first = MessageRow.objects.filter(archived_by=made_by).order_by("position").first()
@@ -306,8 +292,6 @@ def summarize(session: Session, made_by: Any) -> None:
     SummaryRevision.objects.create(
         session=session, number=1, kind="micro", text=text, tokens=600, compaction_pass=made_by, row=row
     )
-    held = {"live_rows": session.live_rows + 1, "summary_rows": 1, "summary_tokens": 600}
-    Session.objects.filter(pk=session.pk).update(live_tokens=session.live_tokens + 600, **held)
 
 
 def make_listed(project: Project, sessions: int) -> None:
